@@ -1,0 +1,189 @@
+//! [`Digest`]: 32 bytes that identify content, and the two functions that make them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::Digest as _;
+
+/// A 32-byte digest; 64 lowercase hexadecimal characters in JSON and in text.
+///
+/// It does not remember which function made it: the envelope's version does.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+/// The functions that make a [`Digest`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub enum DigestAlgorithm {
+    /// SHA-256: envelope version 1 and seed derivation.
+    Sha256,
+    /// BLAKE3: everything else.
+    Blake3,
+}
+
+/// Why a text is not a [`Digest`]. Retrying the same text fails again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DigestError {
+    /// The text does not have 64 bytes.
+    #[error("a digest is 64 lowercase hexadecimal characters, this text has {length_bytes} bytes")]
+    WrongLength {
+        /// Length of the refused text, in bytes.
+        length_bytes: usize,
+    },
+    /// A character that is not one of `0-9a-f`.
+    #[error("a digest is lowercase hexadecimal, found byte 0x{found:02x} at {offset}")]
+    NotHexadecimal {
+        /// Byte offset of the character.
+        offset: usize,
+        /// The byte found there.
+        found: u8,
+    },
+}
+
+impl DigestAlgorithm {
+    /// The digest of `bytes` under this function.
+    #[must_use]
+    pub fn digest(self, bytes: &[u8]) -> Digest {
+        match self {
+            Self::Sha256 => Digest::sha256(bytes),
+            Self::Blake3 => Digest::blake3(bytes),
+        }
+    }
+
+    /// The name a manifest uses: `sha256` or `blake3`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sha256 => "sha256",
+            Self::Blake3 => "blake3",
+        }
+    }
+}
+
+impl fmt::Display for DigestAlgorithm {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl Digest {
+    /// Length in bytes.
+    pub const BYTES: usize = 32;
+
+    /// BLAKE3 of `bytes`.
+    #[must_use]
+    pub fn blake3(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// SHA-256 of `bytes`.
+    #[must_use]
+    pub fn sha256(bytes: &[u8]) -> Self {
+        Self(sha2::Sha256::digest(bytes).into())
+    }
+
+    /// Takes a digest computed elsewhere.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The 32 bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Reads 64 lowercase hexadecimal characters.
+    pub fn parse(text: &str) -> Result<Self, DigestError> {
+        let characters: &[u8; 64] =
+            text.as_bytes()
+                .try_into()
+                .map_err(|_| DigestError::WrongLength {
+                    length_bytes: text.len(),
+                })?;
+        let mut bytes = [0; 32];
+        for (offset, &found) in characters.iter().enumerate() {
+            let nibble = match found {
+                b'0'..=b'9' => found - b'0',
+                b'a'..=b'f' => found - b'a' + 10,
+                _ => return Err(DigestError::NotHexadecimal { offset, found }),
+            };
+            bytes[offset / 2] = bytes[offset / 2] << 4 | nibble;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0
+            .iter()
+            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Digest({self})")
+    }
+}
+
+impl FromStr for Digest {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        Self::parse(text)
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_digests_of_nothing() {
+        // Published test vectors: FIPS 180-4 and the BLAKE3 paper, empty input.
+        assert_eq!(
+            Digest::sha256(b"").to_string(),
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+        );
+        assert_eq!(
+            Digest::blake3(b"").to_string(),
+            "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"
+        );
+    }
+
+    #[test]
+    fn text_round_trips_and_other_spellings_are_refused() {
+        let digest = Digest::blake3(b"wellwritten");
+        let text = digest.to_string();
+        assert_eq!(Digest::parse(&text), Ok(digest));
+        assert!(Digest::parse(&text.to_uppercase()).is_err());
+        assert!(Digest::parse(&text[1..]).is_err());
+        assert!(Digest::parse(&format!("{text}0")).is_err());
+        assert_eq!(
+            Digest::parse(&format!("0g{}", &text[2..])),
+            Err(DigestError::NotHexadecimal {
+                offset: 1,
+                found: b'g'
+            })
+        );
+    }
+}
