@@ -25,18 +25,18 @@ export class SetUpFailed extends Error {
 /** Does one step unless it is done; returns the milliseconds spent on it. */
 export async function take(step) {
   const start = performance.now();
-  const found = await step.present();
-  if (found !== undefined) {
-    console.log(`  ✓ ${step.name}: ${found}`);
-    return performance.now() - start;
-  }
   try {
-    if (!step.provide) throw new Error('it is missing and this script does not install it');
-    console.log(`  … ${step.name}: ${step.does} (usually ${step.usually})`);
-    await step.provide();
-    const now = await step.present();
-    if (now === undefined) throw new Error('it was installed but still cannot be found');
-    console.log(`  ✓ ${step.name}: ${now}, in ${readableDuration(performance.now() - start)}`);
+    let found = await step.present();
+    if (found !== undefined) {
+      console.log(`  ✓ ${step.name}: ${found}`);
+    } else {
+      if (!step.provide) throw new Error('it is missing or too old, and not for a script to install');
+      console.log(`  … ${step.name}: ${step.does} (usually ${step.usually})`);
+      await step.provide();
+      found = await step.present();
+      if (found === undefined) throw new Error('it was installed but still cannot be found');
+      console.log(`  ✓ ${step.name}: ${found}, in ${readableDuration(performance.now() - start)}`);
+    }
   } catch (error) {
     throw new SetUpFailed(step, error);
   }
