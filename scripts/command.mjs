@@ -1,21 +1,35 @@
 // Runs other programs: quietly when only their answer matters, streamed when a person should see them work.
 
-import { spawn, spawnSync } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
-import { project } from './project.mjs';
+import { spawn, spawnSync } from "node:child_process";
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { project } from "./project.mjs";
 
 /** The process environment with this project's own tools first on PATH. */
 export function toolEnvironment(extra = {}) {
-  return { ...process.env, PATH: `${project.toolsBin}${delimiter}${process.env.PATH ?? ''}`, ...extra };
+  return {
+    ...process.env,
+    PATH: `${project.toolsBin}${delimiter}${process.env.PATH ?? ""}`,
+    ...extra,
+  };
 }
 
 /**
  * Runs a program and returns its trimmed standard output, or `undefined` when it is missing, fails or takes
  * longer than `timeout` milliseconds. For questions such as "which version are you?".
  */
-export function answerOf(program, args = [], { timeout = 20_000, env = toolEnvironment(), cwd = project.root } = {}) {
-  const result = spawnSync(program, args, { encoding: 'utf8', timeout, env, cwd, stdio: ['ignore', 'pipe', 'ignore'] });
+export function answerOf(
+  program,
+  args = [],
+  { timeout = 20_000, env = toolEnvironment(), cwd = project.root } = {},
+) {
+  const result = spawnSync(program, args, {
+    encoding: "utf8",
+    timeout,
+    env,
+    cwd,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
   return result.status === 0 ? result.stdout.trim() : undefined;
 }
 
@@ -45,8 +59,8 @@ export function isExecutable(path) {
 export class CommandFailed extends Error {
   constructor(program, args, code, signal, reason) {
     const how = reason ?? (signal ? `was ended by ${signal}` : `ended with status ${code}`);
-    super(`\`${[program, ...args].join(' ')}\` ${how}`);
-    this.name = 'CommandFailed';
+    super(`\`${[program, ...args].join(" ")}\` ${how}`);
+    this.name = "CommandFailed";
     this.code = code;
   }
 }
@@ -55,10 +69,19 @@ export class CommandFailed extends Error {
  * Runs a program, passes on what it prints, and resolves to `{ code, output }` whatever its exit status;
  * `output` holds both streams. Rejects only when the program cannot be started.
  */
-export function observe(program, args, { cwd = project.root, env = toolEnvironment(), timeout } = {}) {
+export function observe(
+  program,
+  args,
+  { cwd = project.root, env = toolEnvironment(), timeout } = {},
+) {
   return new Promise((resolve, reject) => {
     // Its own process group where a time limit applies, so that what it started ends with it.
-    const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: timeout !== undefined });
+    const child = spawn(program, args, {
+      cwd,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+      detached: timeout !== undefined,
+    });
     const chunks = [];
     let timedOut = false;
     const timer =
@@ -66,23 +89,25 @@ export function observe(program, args, { cwd = project.root, env = toolEnvironme
         ? undefined
         : setTimeout(() => {
             timedOut = true;
-            process.kill(-child.pid, 'SIGKILL');
+            process.kill(-child.pid, "SIGKILL");
           }, timeout);
-    child.stdout.on('data', (chunk) => {
+    child.stdout.on("data", (chunk) => {
       chunks.push(chunk);
       process.stdout.write(chunk);
     });
-    child.stderr.on('data', (chunk) => {
+    child.stderr.on("data", (chunk) => {
       chunks.push(chunk);
       process.stderr.write(chunk);
     });
-    child.on('error', (error) => {
+    child.on("error", (error) => {
       clearTimeout(timer);
-      reject(new CommandFailed(program, args, null, null, `could not be started: ${error.message}`));
+      reject(
+        new CommandFailed(program, args, null, null, `could not be started: ${error.message}`),
+      );
     });
-    child.on('close', (code, signal) => {
+    child.on("close", (code, signal) => {
       clearTimeout(timer);
-      resolve({ code, signal, timedOut, output: Buffer.concat(chunks).toString('utf8') });
+      resolve({ code, signal, timedOut, output: Buffer.concat(chunks).toString("utf8") });
     });
   });
 }
@@ -90,7 +115,14 @@ export function observe(program, args, { cwd = project.root, env = toolEnvironme
 /** Like [`observe`], but rejects with [`CommandFailed`] unless the program ends with status 0. */
 export async function mustRun(program, args, options = {}) {
   const { code, signal, timedOut, output } = await observe(program, args, options);
-  if (timedOut) throw new CommandFailed(program, args, null, null, `was still running after ${options.timeout / 1000} s`);
+  if (timedOut)
+    throw new CommandFailed(
+      program,
+      args,
+      null,
+      null,
+      `was still running after ${options.timeout / 1000} s`,
+    );
   if (code !== 0) throw new CommandFailed(program, args, code, signal);
   return output;
 }

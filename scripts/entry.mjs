@@ -1,12 +1,12 @@
 // What every command of this project does around its own work: check Node.js, read its options, and turn an error
 // into a message a person can act on.
 
-import { parseArgs } from 'node:util';
-import { CommandFailed } from './command.mjs';
-import { SetUpFailed } from './setup/step.mjs';
-import { isAtLeast } from './setup/rust.mjs';
+import { parseArgs } from "node:util";
+import { CommandFailed } from "./command.mjs";
+import { isAtLeast } from "./setup/rust.mjs";
+import { SetUpFailed } from "./setup/step.mjs";
 
-const OLDEST_NODE = '20.19.0';
+const OLDEST_NODE = "20.19.0";
 
 /** A command was called in a way it does not understand. Exit status 2. */
 export class UsageError extends Error {}
@@ -24,10 +24,13 @@ const PLAIN = [UsageError, Stopped, SetUpFailed, CommandFailed];
 export function readArguments({ help, options = {}, allowPositionals = false }) {
   let parsed;
   try {
-    parsed = parseArgs({ options: { ...options, help: { type: 'boolean', short: 'h' } }, allowPositionals });
+    parsed = parseArgs({
+      options: { ...options, help: { type: "boolean", short: "h" } },
+      allowPositionals,
+    });
   } catch (error) {
     // parseArgs adds advice about `--` that only confuses whoever came through `npm start -- ...`.
-    throw new UsageError(`${error.message.split('. ')[0]}\n\n${help}`);
+    throw new UsageError(`${error.message.split(". ")[0]}\n\n${help}`);
   }
   if (parsed.values.help) {
     console.log(help);
@@ -40,7 +43,9 @@ export function readArguments({ help, options = {}, allowPositionals = false }) 
 export async function runCommand(work) {
   try {
     if (!isAtLeast(process.versions.node, OLDEST_NODE)) {
-      throw new Stopped(`This needs Node.js ${OLDEST_NODE} or newer; this is ${process.versions.node}.`);
+      throw new Stopped(
+        `This needs Node.js ${OLDEST_NODE} or newer; this is ${process.versions.node}.`,
+      );
     }
     await work();
   } catch (error) {

@@ -1,9 +1,9 @@
 // Where things are in this project: every script names its folders through here, so none depends on the
 // folder it was started from.
 
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath } from "node:url";
 
-const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[/\\]$/, '');
+const root = fileURLToPath(new URL("..", import.meta.url)).replace(/[/\\]$/, "");
 
 /** Absolute paths of the project's folders. */
 export const project = {

@@ -1,7 +1,7 @@
 // `npm run setup`: everything this machine needs, without building anything.
 
-import { readArguments, runCommand } from './entry.mjs';
-import { forBrowserTests, forBuilding, setUp } from './setup/steps.mjs';
+import { readArguments, runCommand } from "./entry.mjs";
+import { forBrowserTests, forBuilding, setUp } from "./setup/steps.mjs";
 
 const help = `npm run setup [-- --no-browser]
 
@@ -11,6 +11,6 @@ standard library, wasm-pack, wasm-bindgen, Chromium and its driver. What is ther
   --no-browser   leave out Chromium and its driver, which only the tests need`;
 
 await runCommand(async () => {
-  const { values } = readArguments({ help, options: { 'no-browser': { type: 'boolean' } } });
-  await setUp(values['no-browser'] ? forBuilding : [...forBuilding, ...forBrowserTests]);
+  const { values } = readArguments({ help, options: { "no-browser": { type: "boolean" } } });
+  await setUp(values["no-browser"] ? forBuilding : [...forBuilding, ...forBrowserTests]);
 });

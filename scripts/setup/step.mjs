@@ -1,12 +1,12 @@
 // One step of the set-up: something this machine needs, how to see that it is there, and how to get it.
 
-import { readableDuration } from '../duration.mjs';
+import { readableDuration } from "../duration.mjs";
 
 /** A step that could not be done; its message ends with what a person can do instead. */
 export class SetUpFailed extends Error {
   constructor(step, cause) {
     super(`Set-up stopped at "${step.name}": ${cause.message}\n\nBy hand: ${step.byHand}`);
-    this.name = 'SetUpFailed';
+    this.name = "SetUpFailed";
     this.cause = cause;
   }
 }
@@ -30,11 +30,12 @@ export async function take(step) {
     if (found !== undefined) {
       console.log(`  ✓ ${step.name}: ${found}`);
     } else {
-      if (!step.provide) throw new Error('it is missing or too old, and not for a script to install');
+      if (!step.provide)
+        throw new Error("it is missing or too old, and not for a script to install");
       console.log(`  … ${step.name}: ${step.does} (usually ${step.usually})`);
       await step.provide();
       found = await step.present();
-      if (found === undefined) throw new Error('it was installed but still cannot be found');
+      if (found === undefined) throw new Error("it was installed but still cannot be found");
       console.log(`  ✓ ${step.name}: ${found}, in ${readableDuration(performance.now() - start)}`);
     }
   } catch (error) {

@@ -1,13 +1,13 @@
 // What each command needs of this machine, in the order in which it is provided.
 
-import { readableDuration } from '../duration.mjs';
-import { chromedriver, chromium } from './chromium.mjs';
-import { nodePackages } from './node-packages.mjs';
-import { rust } from './rust.mjs';
-import { take } from './step.mjs';
-import { wasmBindgen } from './wasm-bindgen.mjs';
-import { wasmPack } from './wasm-pack.mjs';
-import { wasmTarget } from './wasm-target.mjs';
+import { readableDuration } from "../duration.mjs";
+import { chromedriver, chromium } from "./chromium.mjs";
+import { nodePackages } from "./node-packages.mjs";
+import { rust } from "./rust.mjs";
+import { take } from "./step.mjs";
+import { wasmBindgen } from "./wasm-bindgen.mjs";
+import { wasmPack } from "./wasm-pack.mjs";
+import { wasmTarget } from "./wasm-target.mjs";
 
 /** What building and serving the page needs. */
 export const forBuilding = [nodePackages, rust, wasmTarget, wasmPack, wasmBindgen];
@@ -16,7 +16,7 @@ export const forBrowserTests = [chromium, chromedriver];
 
 /** Does the steps that are not done yet and says how long it took; throws `SetUpFailed` at the first that fails. */
 export async function setUp(steps) {
-  console.log('Set-up');
+  console.log("Set-up");
   let milliseconds = 0;
   for (const step of steps) milliseconds += await take(step);
   console.log(`  set-up took ${readableDuration(milliseconds)}\n`);

@@ -1,14 +1,14 @@
 // The standard library for wasm32. Most machines get it from rustup; where rustup cannot reach its server, it is
 // built from Debian's sources (std-from-debian.mjs) and linked to rustup as a toolchain of its own.
 
-import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
-import { answerOf, findOnPath, mustRun, observe, toolEnvironment } from '../command.mjs';
-import { stdFromDebian } from './std-from-debian.mjs';
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { answerOf, findOnPath, mustRun, observe, toolEnvironment } from "../command.mjs";
+import { stdFromDebian } from "./std-from-debian.mjs";
 
-export const WASM_TARGET = 'wasm32-unknown-unknown';
+export const WASM_TARGET = "wasm32-unknown-unknown";
 /** The rustup toolchain that holds a standard library built here. It may belong to another clone. */
-export const LINKED_TOOLCHAIN = 'wellwritten-wasm';
+export const LINKED_TOOLCHAIN = "wellwritten-wasm";
 
 /** Longest wait for rustup before its server counts as out of reach, in milliseconds. */
 const RUSTUP_PATIENCE = 120_000;
@@ -17,7 +17,7 @@ const linkedEnvironment = () => ({ RUSTUP_TOOLCHAIN: LINKED_TOOLCHAIN });
 
 /** Whether the toolchain that `extra` selects has a standard library for wasm32. */
 function hasStandardLibrary(extra) {
-  const sysroot = answerOf('rustc', ['--print', 'sysroot'], { env: toolEnvironment(extra) });
+  const sysroot = answerOf("rustc", ["--print", "sysroot"], { env: toolEnvironment(extra) });
   if (!sysroot) return false;
   const folder = `${sysroot}/lib/rustlib/${WASM_TARGET}/lib`;
   return existsSync(folder) && readdirSync(folder).some((file) => /^libstd-.*\.rlib$/.test(file));
@@ -30,8 +30,22 @@ function hasStandardLibrary(extra) {
 function linkedToolchainWorks() {
   const env = toolEnvironment(linkedEnvironment());
   if (!hasStandardLibrary(linkedEnvironment())) return false;
-  const args = ['--target', WASM_TARGET, '--crate-type', 'rlib', '--emit', 'metadata', '-o', '/dev/null', '-'];
-  const probe = spawnSync('rustc', args, { env, input: 'pub fn probe() -> Vec<u8> { Vec::new() }', timeout: 20_000 });
+  const args = [
+    "--target",
+    WASM_TARGET,
+    "--crate-type",
+    "rlib",
+    "--emit",
+    "metadata",
+    "-o",
+    "/dev/null",
+    "-",
+  ];
+  const probe = spawnSync("rustc", args, {
+    env,
+    input: "pub fn probe() -> Vec<u8> { Vec::new() }",
+    timeout: 20_000,
+  });
   return probe.status === 0;
 }
 
@@ -42,29 +56,35 @@ export function wasmEnvironment() {
 
 /** Whether clippy can check wasm32 code: the linked toolchain comes without it. */
 export function hasClippyForWasm() {
-  return answerOf('cargo', ['clippy', '--version'], { env: toolEnvironment(wasmEnvironment()) }) !== undefined;
+  return (
+    answerOf("cargo", ["clippy", "--version"], { env: toolEnvironment(wasmEnvironment()) }) !==
+    undefined
+  );
 }
 
 /** The wasm32 standard library. */
 export const wasmTarget = {
-  name: 'wasm32 standard library',
-  does: 'adding it with rustup, or else building it from Debian’s Rust sources',
-  usually: '5 s with rustup, 2 min from sources',
+  name: "wasm32 standard library",
+  does: "adding it with rustup, or else building it from Debian’s Rust sources",
+  usually: "5 s with rustup, 2 min from sources",
   byHand:
     `run \`rustup target add ${WASM_TARGET}\` with a connection to static.rust-lang.org, or on Debian run ` +
-    '`apt-get install rustc-web cargo-web rust-web-src` as root and start this again.',
+    "`apt-get install rustc-web cargo-web rust-web-src` as root and start this again.",
   present() {
-    if (hasStandardLibrary({})) return 'part of the Rust toolchain in use';
+    if (hasStandardLibrary({})) return "part of the Rust toolchain in use";
     return linkedToolchainWorks() ? `linked to rustup as ${LINKED_TOOLCHAIN}` : undefined;
   },
   async provide() {
-    if (!findOnPath('rustup')) throw new Error('the Rust in use has none, and there is no rustup to add it with');
-    const { code } = await observe('rustup', ['target', 'add', WASM_TARGET], { timeout: RUSTUP_PATIENCE });
+    if (!findOnPath("rustup"))
+      throw new Error("the Rust in use has none, and there is no rustup to add it with");
+    const { code } = await observe("rustup", ["target", "add", WASM_TARGET], {
+      timeout: RUSTUP_PATIENCE,
+    });
     if (code === 0 && hasStandardLibrary({})) return;
-    console.log('    rustup could not provide it; building it from Debian’s sources instead');
+    console.log("    rustup could not provide it; building it from Debian’s sources instead");
     const sysroot = await stdFromDebian(WASM_TARGET);
     // A link of that name to a folder that is gone would stay in the way.
-    await observe('rustup', ['toolchain', 'uninstall', LINKED_TOOLCHAIN]);
-    await mustRun('rustup', ['toolchain', 'link', LINKED_TOOLCHAIN, sysroot]);
+    await observe("rustup", ["toolchain", "uninstall", LINKED_TOOLCHAIN]);
+    await mustRun("rustup", ["toolchain", "link", LINKED_TOOLCHAIN, sysroot]);
   },
 };

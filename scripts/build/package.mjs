@@ -1,0 +1,86 @@
+// Stage 2: the npm package that others install, in pkg: the library as one module, its workers as files beside it,
+// the wasm module, types, licences.
+
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { mustRun } from "../command.mjs";
+import { project } from "../project.mjs";
+import { packageManifest } from "./package-manifest.mjs";
+import { digestOf } from "./stage.mjs";
+import { wasmModule } from "./wasm.mjs";
+
+const sources = `${project.root}/web/src`;
+
+/** The library's entry and its workers, each built by itself so that each output stands alone: `[source, output]`. */
+function modules() {
+  const workers = readdirSync(sources).filter((file) => file.endsWith("-worker.ts"));
+  return [["index.ts", "wellwritten"], ...workers.map((file) => [file, file.replace(/\.ts$/, "")])];
+}
+
+/** @type {import('./stage.mjs').Stage} */
+export const packageStage = {
+  name: "npm package",
+  usually: "5 s",
+  outputs: [`${project.packageOut}/package.json`, `${project.packageOut}/wellwritten.js`],
+  digest: () =>
+    digestOf([
+      "web/src",
+      "web/README.md",
+      "dist/wasm",
+      "LICENSE-MIT",
+      "LICENSE-APACHE",
+      "package.json",
+      "package-lock.json",
+      "tsconfig.json",
+      "tsconfig.package.json",
+      "vite.package.config.mjs",
+      "scripts/build",
+    ]),
+  async build() {
+    // Assembled aside and put in place whole: nobody gets to see half a package.
+    const aside = `${project.root}/dist/package`;
+    const types = `${project.root}/dist/types`;
+    for (const folder of [aside, types]) rmSync(folder, { recursive: true, force: true });
+    mkdirSync(aside, { recursive: true });
+    await mustRun(`${project.nodeModules}/.bin/tsc`, [
+      "-p",
+      "tsconfig.package.json",
+      "--outDir",
+      types,
+    ]);
+    const { build } = await import("vite");
+    const { packageConfig } = await import("../../vite.package.config.mjs");
+    for (const [source, output] of modules())
+      await build(packageConfig(`${sources}/${source}`, output, aside));
+
+    copyFileSync(wasmModule, `${aside}/wellwritten_web_bg.wasm`);
+    cpSync(types, `${aside}/types`, { recursive: true });
+    copyFileSync(`${project.wasmOut}/wellwritten_web.d.ts`, `${aside}/types/wellwritten_web.d.ts`);
+    for (const file of ["LICENSE-MIT", "LICENSE-APACHE"])
+      copyFileSync(`${project.root}/${file}`, `${aside}/${file}`);
+    // web/README.md is the package's; without one, the project's own says the most.
+    const readme = ["web/README.md", "README.md"]
+      .map((file) => `${project.root}/${file}`)
+      .find((file) => existsSync(file));
+    if (readme) copyFileSync(readme, `${aside}/README.md`);
+    const workspace = JSON.parse(readFileSync(`${project.root}/package.json`, "utf8"));
+    const declarations = readdirSync(`${aside}/types`, { recursive: true })
+      .filter((file) => file.endsWith(".d.ts"))
+      .map((file) => readFileSync(`${aside}/types/${file}`, "utf8"));
+    writeFileSync(
+      `${aside}/package.json`,
+      `${JSON.stringify(packageManifest(workspace, declarations), null, 2)}\n`,
+    );
+    rmSync(project.packageOut, { recursive: true, force: true });
+    renameSync(aside, project.packageOut);
+  },
+};

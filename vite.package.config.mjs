@@ -1,0 +1,60 @@
+// Builds the modules of the npm package. Vite's library mode is not used: it inlines workers and wasm as data: URLs,
+// which a page with `script-src 'self'; worker-src 'self'` refuses to load.
+
+/**
+ * Keeps `new URL('./x-worker.ts', import.meta.url)` and the glue's URL of the wasm module as they are, pointing at
+ * the files beside the output. Vite, webpack and a plain <script type="module"> all understand exactly that
+ * expression, so the finished package needs no configuration in any of them. It is hidden behind a name while
+ * Vite's own handling of such URLs runs, which would turn it into something only Vite knows.
+ */
+function urlsBesideTheModule() {
+  const hidden = [];
+  return {
+    name: "urls-beside-the-module",
+    enforce: "pre",
+    transform(code, id) {
+      if (!/\.[jt]s$/.test(id) || !code.includes("import.meta.url")) return undefined;
+      const pattern =
+        /new URL\(\s*(['"`])(?:\.\/)?([\w.-]+)\.(ts|wasm)\1\s*,\s*import\.meta\.url\s*,?\s*\)/g;
+      return code.replace(pattern, (_, _quote, stem, extension) => {
+        hidden.push(`./${stem}.${extension === "ts" ? "js" : extension}`);
+        return `__BESIDE_${hidden.length - 1}__`;
+      });
+    },
+    renderChunk(code) {
+      return code.replace(
+        /__BESIDE_(\d+)__/g,
+        (_, index) => `new URL('${hidden[index]}', import.meta.url)`,
+      );
+    },
+  };
+}
+
+/** The configuration that builds `source` into `outDir` as `name`.js. */
+export function packageConfig(source, name, outDir) {
+  return {
+    configFile: false,
+    logLevel: "warn",
+    publicDir: false,
+    base: "./",
+    plugins: [urlsBesideTheModule()],
+    build: {
+      outDir,
+      emptyOutDir: false,
+      target: "es2022",
+      // Whoever bundles the package minifies it with the rest; whoever reads it wants to be able to.
+      minify: false,
+      modulePreload: false,
+      assetsInlineLimit: 0,
+      rolldownOptions: {
+        input: { [name]: source },
+        preserveEntrySignatures: "strict",
+        output: {
+          entryFileNames: "[name].js",
+          chunkFileNames: `${name}-[name].js`,
+          assetFileNames: "[name][extname]",
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,28 @@
+// Builds and serves the page in web/index.html.
+
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vite";
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+
+/** What the page runs under, here and anywhere: no inline script or style, no eval but wasm, no foreign worker. */
+const headers = {
+  "Content-Security-Policy":
+    "script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'",
+};
+
+export default defineConfig({
+  root: here("./web"),
+  // Relative, so that the built page works from any folder of any server.
+  base: "./",
+  build: {
+    outDir: here("./dist/app"),
+    emptyOutDir: true,
+    target: "es2022",
+    // Inlined assets are data: URLs, and the preload polyfill is a script the policy has no need to allow.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  worker: { format: "es" },
+  preview: { host: "127.0.0.1", headers },
+});
