@@ -1,0 +1,87 @@
+//! What a world shows: [`ViewDescriptor`], [`ViewRef`], [`SensoryInput`], [`WorldObservation`].
+
+use serde::{Deserialize, Serialize};
+use wellwritten_envelope::{Id, RationalNs, U64};
+
+use crate::{Artifact, TypedValue};
+
+/// One declared view: RGBA8, top-left origin, rows of exactly `4 * width` bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ViewDescriptor {
+    /// Its name.
+    pub view_id: Id,
+    /// Width in pixels, 1 to 4096.
+    pub width: u32,
+    /// Height in pixels, 1 to 4096.
+    pub height: u32,
+    /// How many steps after its production a frame is seen, 0 to 8.
+    pub observation_delay_steps: u8,
+}
+
+impl ViewDescriptor {
+    /// Largest width and height, in pixels.
+    pub const MAX_DIMENSION: u32 = 4096;
+    /// Largest observation delay, in steps.
+    pub const MAX_DELAY_STEPS: u8 = 8;
+
+    /// Length of one frame, in bytes.
+    #[must_use]
+    pub const fn byte_length(&self) -> u64 {
+        4 * self.width as u64 * self.height as u64
+    }
+
+    /// The step whose frame must be shown at `boundary`: `max(0, boundary - delay)`.
+    #[must_use]
+    pub const fn producing_step(&self, boundary: u64) -> u64 {
+        boundary.saturating_sub(self.observation_delay_steps as u64)
+    }
+}
+
+/// One frame of a view.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ViewRef {
+    /// The view.
+    pub view_id: Id,
+    /// The step that rendered it.
+    pub produced_step: U64,
+    /// Its bytes.
+    pub pixels: Artifact,
+}
+
+/// What an agent sees at a boundary.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SensoryInput {
+    /// The boundary.
+    pub boundary: U64,
+    /// One frame of every declared view, in declared order; the very same bytes for every agent.
+    pub views: Vec<ViewRef>,
+    /// Structured input, for profiles that accept it.
+    pub structured: Option<TypedValue>,
+}
+
+impl SensoryInput {
+    /// The frame of a view, where it is listed.
+    #[must_use]
+    pub fn view(&self, view_id: &str) -> Option<&ViewRef> {
+        self.views.iter().find(|view| view.view_id.as_str() == view_id)
+    }
+}
+
+/// What the world shows at a boundary.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorldObservation {
+    /// The boundary.
+    pub boundary: U64,
+    /// Logical time since the episode began; a restore preserves it.
+    pub world_time: RationalNs,
+    /// The engine's own frame name, at most 64 characters, for a person.
+    pub engine_frame: Option<String>,
+    /// One frame of every declared view, in declared order.
+    pub sensory_views: Vec<ViewRef>,
+    /// What the task judges.
+    pub inspection: TypedValue,
+}
