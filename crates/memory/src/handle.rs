@@ -1,0 +1,225 @@
+//! [`Handle`], the owner of an allocation, and [`BufferBinding`], a view of one.
+
+use crate::byte_range::{ByteRange, RangeError};
+use crate::identity::BufferId;
+use alloc::rc::Rc;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cell::Cell;
+use core::fmt;
+
+/// What a dropped owner leaves for its manager to clear away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dropped {
+    Buffer(BufferId),
+    Watch(u64),
+}
+
+/// What a manager shares with its handles. Its address is the manager's identity.
+///
+/// A drop only ever adds to a list behind a `Cell`: it can run at any moment, also while the manager is
+/// borrowed, without reaching into it. The manager empties the list when it is next used.
+#[derive(Default)]
+pub(crate) struct DropList {
+    dropped: Cell<Vec<Dropped>>,
+}
+
+impl DropList {
+    pub(crate) fn push(&self, dropped: Dropped) {
+        let mut list = self.dropped.take();
+        list.push(dropped);
+        self.dropped.set(list);
+    }
+
+    pub(crate) fn take(&self) -> Vec<Dropped> {
+        self.dropped.take()
+    }
+
+    /// Gives the emptied list back, so that its room is used again.
+    pub(crate) fn reuse(&self, mut list: Vec<Dropped>) {
+        list.clear();
+        let meanwhile = self.dropped.replace(list);
+        for dropped in meanwhile {
+            self.push(dropped);
+        }
+    }
+}
+
+impl fmt::Debug for DropList {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("DropList").finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Owner {
+    manager: Rc<DropList>,
+    buffer: BufferId,
+    label: Rc<str>,
+    size_bytes: u64,
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.manager.push(Dropped::Buffer(self.buffer));
+    }
+}
+
+/// Owner of one allocation. Clones share it; when the last is dropped the bytes are free.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    owner: Rc<Owner>,
+}
+
+impl Handle {
+    pub(crate) fn new(manager: &Rc<DropList>, buffer: BufferId, label: Rc<str>, size_bytes: u64) -> Self {
+        Self { owner: Rc::new(Owner { manager: Rc::clone(manager), buffer, label, size_bytes }) }
+    }
+
+    pub(crate) fn owner(&self) -> &Rc<Owner> {
+        &self.owner
+    }
+
+    /// The allocation's identity.
+    #[must_use]
+    pub fn id(&self) -> BufferId {
+        self.owner.buffer
+    }
+
+    /// How many bytes were asked for.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.owner.size_bytes
+    }
+
+    /// The name it was reserved under.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.owner.label
+    }
+
+    /// A view of the whole allocation. It does not keep the allocation alive.
+    #[must_use]
+    pub fn binding(&self) -> BufferBinding {
+        BufferBinding::new(&self.owner.manager, self.owner.buffer, self.owner.size_bytes)
+    }
+
+    /// A view of bytes `start..end` of the allocation.
+    pub fn slice(&self, start: u64, end: u64) -> Result<BufferBinding, RangeError> {
+        self.binding().slice(start, end)
+    }
+}
+
+/// A view of a buffer: all of it but `offset_start` bytes in front and `offset_end` bytes behind.
+///
+/// It does not keep the buffer alive; using it after the last [`Handle`] went is
+/// [`HandleError::Freed`].
+#[derive(Clone, Debug)]
+pub struct BufferBinding {
+    manager: Rc<DropList>,
+    buffer: BufferId,
+    size_bytes: u64,
+    offset_start: u64,
+    offset_end: u64,
+}
+
+impl BufferBinding {
+    pub(crate) fn new(manager: &Rc<DropList>, buffer: BufferId, size_bytes: u64) -> Self {
+        Self { manager: Rc::clone(manager), buffer, size_bytes, offset_start: 0, offset_end: 0 }
+    }
+
+    pub(crate) fn belongs_to(&self, manager: &Rc<DropList>) -> bool {
+        Rc::ptr_eq(&self.manager, manager)
+    }
+
+    /// The buffer this is a view of.
+    #[must_use]
+    pub fn buffer(&self) -> BufferId {
+        self.buffer
+    }
+
+    /// Bytes of the buffer in front of the view.
+    #[must_use]
+    pub fn offset_start(&self) -> u64 {
+        self.offset_start
+    }
+
+    /// Bytes of the buffer behind the view.
+    #[must_use]
+    pub fn offset_end(&self) -> u64 {
+        self.offset_end
+    }
+
+    /// The view in the coordinates of the buffer.
+    #[must_use]
+    pub fn range(&self) -> ByteRange {
+        ByteRange { start: self.offset_start, end: self.size_bytes - self.offset_end }
+    }
+
+    /// How many bytes the view holds.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.range().len()
+    }
+
+    /// Bytes `start..end` of this view, as a view of the same buffer.
+    pub fn slice(&self, start: u64, end: u64) -> Result<Self, RangeError> {
+        let ByteRange { start, end, .. } = ByteRange::new(start, end)?;
+        let size_bytes = self.size_bytes();
+        if end > size_bytes {
+            return Err(RangeError::OutOfBounds { start, end, size_bytes });
+        }
+        let mut slice = self.clone();
+        slice.offset_start += start;
+        slice.offset_end += size_bytes - end;
+        Ok(slice)
+    }
+
+    /// This view without its first `front` and its last `behind` bytes.
+    pub fn trimmed(&self, front: u64, behind: u64) -> Result<Self, RangeError> {
+        let size_bytes = self.size_bytes();
+        let end = size_bytes
+            .checked_sub(behind)
+            .ok_or(RangeError::OutOfBounds { start: front, end: behind, size_bytes })?;
+        self.slice(front, end)
+    }
+}
+
+/// Why a binding cannot be used. Nothing changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HandleError {
+    /// It belongs to the memory of another device.
+    #[error("{buffer} belongs to another device")]
+    Foreign {
+        /// The buffer, in the numbering of the other device.
+        buffer: BufferId,
+    },
+    /// A read in flight belongs to the memory of another device.
+    #[error("this read in flight belongs to another device")]
+    ForeignWatch,
+    /// Its buffer was freed: the last handle is gone.
+    #[error("{buffer} was freed")]
+    Freed {
+        /// The buffer.
+        buffer: BufferId,
+    },
+    /// Its buffer went with a device that was lost. Reserve again and restore its contents.
+    #[error("\"{label}\" ({buffer}) was on a device that is lost")]
+    Lost {
+        /// The buffer.
+        buffer: BufferId,
+        /// Its label.
+        label: String,
+    },
+    /// The reservation of its buffer failed: there are no bytes behind it.
+    #[error("\"{label}\" ({buffer}) is unallocated: {reason}")]
+    Unallocated {
+        /// The buffer.
+        buffer: BufferId,
+        /// Its label.
+        label: String,
+        /// The failure of the reservation.
+        reason: String,
+    },
+}

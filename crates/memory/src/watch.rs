@@ -1,0 +1,69 @@
+//! [`Watch`]: a read in flight, which remembers who owned its bytes when it began.
+
+use crate::byte_range::ByteRange;
+use crate::handle::{DropList, Dropped, HandleError};
+use crate::identity::{BufferId, SubmissionId};
+use crate::report::UnwrittenReport;
+use crate::taint::Claim;
+use crate::unit::PendingPiece;
+use alloc::boxed::Box;
+use alloc::rc::Rc;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// A read in flight. Dropping it forgets the read.
+#[derive(Debug)]
+pub struct Watch {
+    pub(crate) manager: Rc<DropList>,
+    pub(crate) number: u64,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.manager.push(Dropped::Watch(self.number));
+    }
+}
+
+/// How a read in flight stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Watched {
+    /// Some of its bytes wait for these submissions, in ascending order.
+    Pending(Vec<SubmissionId>),
+    /// Every byte was last written by work that succeeded.
+    Trusted,
+    /// Some byte was not, or the device was lost meanwhile.
+    Unwritten(Box<UnwrittenReport>),
+}
+
+/// Why a read cannot even begin. Nothing changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadRefusal {
+    /// The binding itself cannot be used.
+    #[error(transparent)]
+    Handle(#[from] HandleError),
+    /// The reservation of the buffer failed: it never reads.
+    #[error("\"{label}\" ({buffer}) is unallocated\n{report}")]
+    Unallocated {
+        /// The buffer.
+        buffer: BufferId,
+        /// Its label.
+        label: String,
+        /// The failure of the reservation.
+        report: Box<UnwrittenReport>,
+    },
+    /// Some byte was not last written by work that succeeded. Writing the bytes again recovers.
+    #[error("{0}")]
+    Unwritten(Box<UnwrittenReport>),
+}
+
+/// What the manager keeps of a read in flight.
+#[derive(Debug)]
+pub(crate) struct WatchEntry {
+    pub(crate) buffer: BufferId,
+    pub(crate) label: Rc<str>,
+    pub(crate) range: ByteRange,
+    pub(crate) pending: Vec<PendingPiece>,
+    /// Pieces that turned out failed. The watch holds the node of each once.
+    pub(crate) stale: Vec<(ByteRange, Claim)>,
+}
