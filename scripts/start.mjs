@@ -2,7 +2,7 @@
 
 import { buildAll } from "./build/stages.mjs";
 import { readArguments, runCommand, UsageError } from "./entry.mjs";
-import { servePage } from "./serve-page.mjs";
+import { demandFreePort, servePage } from "./serve-page.mjs";
 import { forBuilding, setUp } from "./setup/steps.mjs";
 
 const help = `npm start [-- --port NUMBER]
@@ -25,6 +25,8 @@ function portOf(text) {
 await runCommand(async () => {
   const { values } = readArguments({ help, options: { port: { type: "string" } } });
   const port = portOf(values.port);
+  // Said now rather than after a build of minutes.
+  if (port !== undefined) await demandFreePort(port);
   await setUp(forBuilding);
   await buildAll();
   const { url, close } = await servePage({ port });

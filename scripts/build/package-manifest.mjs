@@ -6,18 +6,18 @@ export function packagesImportedBy(declarations) {
 }
 
 /**
- * The package.json of the published package. Its JavaScript needs no other package, since everything is bundled;
- * its types may still name some, and those are its dependencies, in the versions of the workspace.
+ * The package.json of the published package, given the workspace's package.json, its package-lock.json and the
+ * texts of the published declarations. The JavaScript needs no other package, since everything is bundled; the
+ * types may still name some, and those are its dependencies, in the versions the lock file pins.
  */
-export function packageManifest(workspace, declarations) {
+export function packageManifest(workspace, lock, declarations) {
   const dependencies = {};
-  for (const name of declarations.flatMap(packagesImportedBy)) {
-    const version = workspace.dependencies[name];
-    if (!version)
-      throw new Error(
-        `the published types import ${name}, which is no dependency of the workspace`,
-      );
-    dependencies[name] = version;
+  for (const name of [...new Set(declarations.flatMap(packagesImportedBy))].sort()) {
+    const locked = lock.packages[`node_modules/${name}`];
+    if (!locked || locked.dev) {
+      throw new Error(`the published types import ${name}, which is no runtime dependency`);
+    }
+    dependencies[name] = locked.version;
   }
   return {
     name: "wellwritten",
@@ -31,8 +31,18 @@ export function packageManifest(workspace, declarations) {
       ".": { types: "./types/index.d.ts", default: "./wellwritten.js" },
       "./package.json": "./package.json",
     },
-    imports: { "#wasm": { types: "./types/wellwritten_web.d.ts", default: "./wellwritten.js" } },
+    // The published types name the types of the wasm module's glue this way.
+    imports: { "#wasm": { types: "./types/wellwritten_web.d.ts" } },
     types: "./types/index.d.ts",
     dependencies,
   };
+}
+
+/**
+ * The text of a declaration file with `.js` on every relative import: TypeScript's node16 resolution finds
+ * `./x.d.ts` by `./x.js` alone, and its bundler resolution finds it so too.
+ */
+export function withExtensions(declarations) {
+  const pattern = /((?:\bfrom|\bimport)\s*\(?\s*["'])(\.{1,2}\/[^"']*?)(?:\.[jt]s)?(?=["'])/g;
+  return declarations.replace(pattern, "$1$2.js");
 }

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { mustRun } from "../command.mjs";
 import { project } from "../project.mjs";
-import { packageManifest } from "./package-manifest.mjs";
+import { packageManifest, withExtensions } from "./package-manifest.mjs";
 import { digestOf } from "./stage.mjs";
 import { wasmModule } from "./wasm.mjs";
 
@@ -72,14 +72,19 @@ export const packageStage = {
       .map((file) => `${project.root}/${file}`)
       .find((file) => existsSync(file));
     if (readme) copyFileSync(readme, `${aside}/README.md`);
-    const workspace = JSON.parse(readFileSync(`${project.root}/package.json`, "utf8"));
     const declarations = readdirSync(`${aside}/types`, { recursive: true })
       .filter((file) => file.endsWith(".d.ts"))
-      .map((file) => readFileSync(`${aside}/types/${file}`, "utf8"));
-    writeFileSync(
-      `${aside}/package.json`,
-      `${JSON.stringify(packageManifest(workspace, declarations), null, 2)}\n`,
+      .map((file) => {
+        const path = `${aside}/types/${file}`;
+        const text = withExtensions(readFileSync(path, "utf8"));
+        writeFileSync(path, text);
+        return text;
+      });
+    const [workspace, lock] = ["package.json", "package-lock.json"].map((file) =>
+      JSON.parse(readFileSync(`${project.root}/${file}`, "utf8")),
     );
+    const manifest = packageManifest(workspace, lock, declarations);
+    writeFileSync(`${aside}/package.json`, `${JSON.stringify(manifest, null, 2)}\n`);
     rmSync(project.packageOut, { recursive: true, force: true });
     renameSync(aside, project.packageOut);
   },
