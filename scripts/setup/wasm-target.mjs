@@ -1,8 +1,9 @@
 // The standard library for wasm32. Most machines get it from rustup; where rustup cannot reach its server, it is
 // built from Debian's sources (std-from-debian.mjs) and linked to rustup as a toolchain of its own.
 
-import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { answerOf, findOnPath, mustRun, observe, toolEnvironment } from "../command.mjs";
 import { stdFromDebian } from "./std-from-debian.mjs";
 
@@ -28,25 +29,25 @@ function hasStandardLibrary(extra) {
  * library is of no use once Debian has updated the compiler it was built by; only compiling tells both.
  */
 function linkedToolchainWorks() {
-  const env = toolEnvironment(linkedEnvironment());
   if (!hasStandardLibrary(linkedEnvironment())) return false;
-  const args = [
-    "--target",
-    WASM_TARGET,
-    "--crate-type",
-    "rlib",
-    "--emit",
-    "metadata",
-    "-o",
-    "/dev/null",
-    "-",
-  ];
-  const probe = spawnSync("rustc", args, {
-    env,
-    input: "pub fn probe() -> Vec<u8> { Vec::new() }",
-    timeout: 20_000,
-  });
-  return probe.status === 0;
+  // A real folder: rustc replaces whatever its output path names, and as root that would replace /dev/null itself.
+  const folder = mkdtempSync(join(tmpdir(), "wellwritten-probe-"));
+  try {
+    writeFileSync(`${folder}/probe.rs`, "pub fn probe() -> Vec<u8> { Vec::new() }\n");
+    const args = [
+      "--target",
+      WASM_TARGET,
+      "--crate-type",
+      "rlib",
+      "--emit",
+      "metadata",
+      "probe.rs",
+    ];
+    const env = toolEnvironment(linkedEnvironment());
+    return answerOf("rustc", args, { env, cwd: folder }) !== undefined;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** What to add to the environment of cargo and wasm-pack so that they build for wasm32. */
