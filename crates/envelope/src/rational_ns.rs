@@ -6,6 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::U64;
+use crate::object_only::object_only;
 
 /// A non-negative, exact, reduced fraction of nanoseconds.
 ///
@@ -246,7 +247,7 @@ impl<'de> Deserialize<'de> for RationalNs {
             numerator: U64,
             denominator: U64,
         }
-        let parts = Parts::deserialize(deserializer)?;
+        let parts: Parts = object_only(deserializer)?;
         let (numerator, denominator) = (parts.numerator.0, parts.denominator.0);
         let value = Self::new(numerator, denominator).map_err(serde::de::Error::custom)?;
         if value.denominator.0 != denominator {
@@ -379,6 +380,7 @@ mod tests {
         assert!(read(r#"{"numerator":"2","denominator":"4"}"#).is_err());
         assert!(read(r#"{"numerator":"0","denominator":"2"}"#).is_err());
         assert!(read(r#"{"numerator":"1","denominator":"0"}"#).is_err());
+        assert!(read(r#"["1","2"]"#).is_err());
         assert!(read(r#"{"numerator":"1","denominator":"1","unit":"ns"}"#).is_err());
         assert_eq!(
             serde_json::to_string(&RationalNs::ZERO).unwrap(),

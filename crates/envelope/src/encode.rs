@@ -1,0 +1,266 @@
+//! Writing an envelope.
+
+use std::io::{self, Write};
+
+use sha2::Digest as _;
+
+use crate::byte_layout::{
+    ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_PAYLOADS, NAME_BYTES, align8,
+    file_length,
+};
+use crate::manifest_rules::{
+    check_references, check_rows, check_version, read_manifest, unknown_fields,
+};
+use crate::{
+    CanonicalError, Digest, EnvelopeError, EnvelopeVersion, Id, Manifest, PayloadRow,
+    StrictJsonError, U64, UnknownFields, canonical_json, parse_strict_json,
+};
+
+/// Why an envelope was not written. Nothing was written, unless the sink failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EncodeError {
+    /// A reader would refuse the manifest, or it does not describe the payloads given.
+    #[error("the manifest would be refused by every reader: {0}")]
+    Manifest(#[source] EnvelopeError),
+    /// More payloads than an envelope may hold.
+    #[error("an envelope holds at most {limit} payloads, {given} were given")]
+    TooManyPayloads {
+        /// The most.
+        limit: u32,
+        /// How many were given.
+        given: usize,
+    },
+    /// Two payloads of one name.
+    #[error("payloads {first} and {second} are both named {name}")]
+    DuplicatePayload {
+        /// Index of the first.
+        first: usize,
+        /// Index of the second.
+        second: usize,
+        /// Their name.
+        name: Id,
+    },
+    /// The manifest's JSON could not be made: a field of a version 1 file that this crate does not know
+    /// holds a value without canonical JSON.
+    #[error("the manifest has no canonical JSON: {0}")]
+    NotCanonical(#[from] CanonicalError),
+    /// A field that this crate does not know holds a value no reader takes.
+    #[error("a field kept from version 1 holds what no reader takes: {0}")]
+    NotStrict(#[from] StrictJsonError),
+    /// A field that this crate does not know carries the name of one that it does.
+    #[error("a field kept from version 1, {field}, takes the name of a field that exists")]
+    ShadowedField {
+        /// Path of the first such field.
+        field: String,
+    },
+    /// The manifest is too long for the header's 32-bit lengths.
+    #[error("the manifest is {manifest_bytes} bytes, and its table must begin below 4 GiB")]
+    ManifestTooLong {
+        /// Length of the manifest.
+        manifest_bytes: usize,
+    },
+    /// The whole does not fit this machine's memory or a 64-bit length.
+    #[error("the envelope is too large for this machine")]
+    TooLarge,
+    /// The sink refused bytes. What it holds is part of an envelope and must be thrown away.
+    #[error("the sink refused the envelope's bytes: {0}")]
+    Sink(#[from] io::Error),
+}
+
+/// Writes an envelope into memory; `manifest.envelope_version` decides the format.
+///
+/// The manifest's `payloads` may be empty: the rows are then made from `payloads`, in their order. If it
+/// is not, it must say exactly that. Nothing else is filled in. The buffer is sized exactly; version 2
+/// hashes each payload byte once, version 1 twice, as its format demands.
+pub fn encode(manifest: &Manifest, payloads: &[(Id, &[u8])]) -> Result<Vec<u8>, EncodeError> {
+    let plan = Plan::new(manifest, payloads)?;
+    let capacity = usize::try_from(plan.file_bytes).map_err(|_| EncodeError::TooLarge)?;
+    let mut bytes = Vec::new();
+    bytes
+        .try_reserve_exact(capacity)
+        .map_err(|_| EncodeError::TooLarge)?;
+    plan.write(payloads, &mut bytes)?;
+    debug_assert_eq!(bytes.len(), capacity, "the plan is exact");
+    Ok(bytes)
+}
+
+/// Writes an envelope straight to a sink, as [`encode`] does to memory, and returns its length in bytes.
+/// The payloads are not copied. The sink is not flushed.
+pub fn write_envelope<W: Write>(
+    manifest: &Manifest,
+    payloads: &[(Id, &[u8])],
+    sink: &mut W,
+) -> Result<u64, EncodeError> {
+    let plan = Plan::new(manifest, payloads)?;
+    plan.write(payloads, sink)?;
+    Ok(plan.file_bytes)
+}
+
+/// Everything that is decided before the first byte is written.
+struct Plan {
+    version: EnvelopeVersion,
+    /// Header, manifest, padding and table: up to the first payload.
+    head: Vec<u8>,
+    file_bytes: u64,
+}
+
+impl Plan {
+    fn new(manifest: &Manifest, payloads: &[(Id, &[u8])]) -> Result<Self, EncodeError> {
+        let version = manifest.envelope_version;
+        check_version(manifest, version).map_err(EncodeError::Manifest)?;
+        check_payload_names(payloads)?;
+        check_references(manifest, payloads.iter().map(|(name, _)| name))
+            .map_err(EncodeError::Manifest)?;
+        let rows = rows(version, payloads);
+        let text = if manifest.payloads.is_empty() {
+            let mut filled = manifest.clone();
+            filled.payloads.clone_from(&rows);
+            manifest_text(&filled)?
+        } else {
+            check_rows(manifest, &rows).map_err(EncodeError::Manifest)?;
+            manifest_text(manifest)?
+        };
+        Self::lay_out(version, &text, &rows)
+    }
+
+    fn lay_out(
+        version: EnvelopeVersion,
+        text: &[u8],
+        rows: &[PayloadRow],
+    ) -> Result<Self, EncodeError> {
+        let too_long = || EncodeError::ManifestTooLong {
+            manifest_bytes: text.len(),
+        };
+        let manifest_bytes = u32::try_from(text.len()).map_err(|_| too_long())?;
+        let table_offset = manifest_bytes
+            .checked_add(HEADER_BYTES)
+            .and_then(|end| end.checked_next_multiple_of(8))
+            .ok_or_else(too_long)?;
+        let payload_count = u32::try_from(rows.len()).map_err(|_| EncodeError::TooLarge)?;
+        let head_bytes = u64::from(table_offset) + u64::from(payload_count * ENTRY_BYTES);
+        let capacity = usize::try_from(head_bytes).map_err(|_| EncodeError::TooLarge)?;
+
+        let mut head = Vec::with_capacity(capacity);
+        head.extend_from_slice(&MAGIC);
+        for word in [
+            version.number(),
+            HEADER_BYTES,
+            manifest_bytes,
+            payload_count,
+            table_offset,
+            0,
+        ] {
+            head.extend_from_slice(&word.to_le_bytes());
+        }
+        head.extend_from_slice(text);
+        head.resize(head.len().next_multiple_of(8), 0);
+        let mut end = head_bytes;
+        for row in rows {
+            let offset = align8(end).ok_or(EncodeError::TooLarge)?;
+            let mut name = [0; NAME_BYTES];
+            name[..row.name.as_str().len()].copy_from_slice(row.name.as_str().as_bytes());
+            head.extend_from_slice(&name);
+            head.extend_from_slice(&offset.to_le_bytes());
+            head.extend_from_slice(&row.byte_length.0.to_le_bytes());
+            head.extend_from_slice(row.digest.as_bytes());
+            end = offset
+                .checked_add(row.byte_length.0)
+                .ok_or(EncodeError::TooLarge)?;
+        }
+        let file_bytes = end
+            .checked_add(FOOTER_BYTES.into())
+            .ok_or(EncodeError::TooLarge)?;
+        Ok(Self {
+            version,
+            head,
+            file_bytes,
+        })
+    }
+
+    fn write<W: Write>(&self, payloads: &[(Id, &[u8])], sink: &mut W) -> Result<(), EncodeError> {
+        // Only version 1 hashes what it writes: in version 2 the table already covers the payloads.
+        let mut whole = (self.version == EnvelopeVersion::One).then(sha2::Sha256::new);
+        let mut written = 0;
+        let mut put = |part: &[u8]| -> io::Result<()> {
+            if let Some(hasher) = &mut whole {
+                hasher.update(part);
+            }
+            written += part.len();
+            sink.write_all(part)
+        };
+        put(&self.head)?;
+        // The head ends on a multiple of 8, so positions since then align like positions in the file.
+        let mut position: usize = 0;
+        for (_, payload) in payloads {
+            let aligned = position.next_multiple_of(8);
+            put(&[0; 8][..aligned - position])?;
+            put(payload)?;
+            position = aligned + payload.len();
+        }
+        let digest = match whole {
+            Some(hasher) => Digest::from_bytes(hasher.finalize().into()),
+            None => self.version.digest_algorithm().digest(&self.head),
+        };
+        sink.write_all(&self.file_bytes.to_le_bytes())?;
+        sink.write_all(digest.as_bytes())?;
+        sink.write_all(&FOOTER_MAGIC)?;
+        debug_assert_eq!(
+            file_length(written) + u64::from(FOOTER_BYTES),
+            self.file_bytes,
+            "the plan is exact"
+        );
+        Ok(())
+    }
+}
+
+fn check_payload_names(payloads: &[(Id, &[u8])]) -> Result<(), EncodeError> {
+    let limit = MAX_PAYLOADS;
+    if file_length(payloads.len()) > u64::from(limit) {
+        return Err(EncodeError::TooManyPayloads {
+            limit,
+            given: payloads.len(),
+        });
+    }
+    for (second, (name, _)) in payloads.iter().enumerate() {
+        let earlier = &payloads[..second];
+        if let Some(first) = earlier.iter().position(|(other, _)| other == name) {
+            return Err(EncodeError::DuplicatePayload {
+                first,
+                second,
+                name: name.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn rows(version: EnvelopeVersion, payloads: &[(Id, &[u8])]) -> Vec<PayloadRow> {
+    payloads
+        .iter()
+        .map(|(name, bytes)| PayloadRow {
+            name: name.clone(),
+            byte_length: U64(file_length(bytes.len())),
+            digest: version.digest_algorithm().digest(bytes),
+            unknown: UnknownFields::none(),
+        })
+        .collect()
+}
+
+/// The manifest's bytes. Unknown fields hold whatever a caller put there, so with them the text is read
+/// back: it must be strict, and it must say the same.
+fn manifest_text(manifest: &Manifest) -> Result<Vec<u8>, EncodeError> {
+    let text = canonical_json(manifest)?;
+    let kept = unknown_fields(manifest);
+    if !kept.is_empty() {
+        let read = read_manifest(parse_strict_json(&text)?).map_err(EncodeError::Manifest)?;
+        let still_unknown = unknown_fields(&read);
+        if let Some(field) = kept
+            .into_iter()
+            .find(|field| !still_unknown.contains(field))
+        {
+            return Err(EncodeError::ShadowedField { field });
+        }
+    }
+    Ok(text)
+}

@@ -1,0 +1,373 @@
+//! The rules of a reader, one function a group, each over the bytes as they lie in the file.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use crate::byte_layout::{
+    ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_PAYLOADS, NAME_BYTES, align8,
+    array_at, bytes_at, digest_at, file_length, u32_at, u64_at,
+};
+use crate::strict_json::parse_strict_json;
+use crate::{
+    Digest, DigestAlgorithm, EnvelopeError, EnvelopeVersion, Id, PayloadRow, U64, UnknownFields,
+    canonical_json,
+};
+
+/// What the header says, after rule 1.
+#[derive(Clone, Copy)]
+pub(crate) struct Header {
+    pub(crate) version: EnvelopeVersion,
+    pub(crate) manifest_bytes: u32,
+    pub(crate) payload_count: u32,
+    pub(crate) table_offset: u32,
+}
+
+/// One entry of the table: a name and where its bytes lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) name: Id,
+    pub(crate) offset: u64,
+    pub(crate) byte_length: u64,
+    pub(crate) digest: Digest,
+}
+
+impl Entry {
+    /// Where the payload ends; entries are made only where this fits.
+    pub(crate) fn end(&self) -> u64 {
+        self.offset + self.byte_length
+    }
+
+    pub(crate) fn row(&self) -> PayloadRow {
+        PayloadRow {
+            name: self.name.clone(),
+            byte_length: U64(self.byte_length),
+            digest: self.digest,
+            unknown: UnknownFields::none(),
+        }
+    }
+}
+
+impl Header {
+    /// Rule 1: length, magic, version, header length, reserved word, payload count.
+    pub(crate) fn read(prefix: &[u8], file_bytes: u64) -> Result<Self, EnvelopeError> {
+        let least_bytes = u64::from(HEADER_BYTES + FOOTER_BYTES);
+        if file_bytes < least_bytes {
+            return Err(EnvelopeError::TooShort {
+                file_bytes,
+                least_bytes,
+            });
+        }
+        let needed_bytes = u64::from(HEADER_BYTES);
+        let Some(header) = bytes_at(prefix, 0, needed_bytes) else {
+            return Err(EnvelopeError::PrefixTooShort {
+                needed_bytes,
+                given_bytes: file_length(prefix.len()),
+            });
+        };
+        let magic: [u8; 8] = array_at(header, 0);
+        if magic != MAGIC {
+            return Err(EnvelopeError::Magic { found: magic });
+        }
+        let version = EnvelopeVersion::try_from(u32_at(header, 8))
+            .map_err(|error| EnvelopeError::Version { found: error.found })?;
+        if u32_at(header, 12) != HEADER_BYTES {
+            return Err(EnvelopeError::HeaderBytes {
+                expected: HEADER_BYTES,
+                found: u32_at(header, 12),
+            });
+        }
+        if u32_at(header, 28) != 0 {
+            return Err(EnvelopeError::Reserved {
+                found: u32_at(header, 28),
+            });
+        }
+        let payload_count = u32_at(header, 20);
+        if payload_count > MAX_PAYLOADS {
+            return Err(EnvelopeError::PayloadCount {
+                limit: MAX_PAYLOADS,
+                found: payload_count,
+            });
+        }
+        Ok(Self {
+            version,
+            manifest_bytes: u32_at(header, 16),
+            payload_count,
+            table_offset: u32_at(header, 24),
+        })
+    }
+
+    pub(crate) fn algorithm(&self) -> DigestAlgorithm {
+        self.version.digest_algorithm()
+    }
+
+    pub(crate) fn manifest_end(&self) -> u64 {
+        u64::from(HEADER_BYTES) + u64::from(self.manifest_bytes)
+    }
+
+    /// Where the layout puts the table, whatever the header says.
+    pub(crate) fn laid_out_table_offset(&self) -> u64 {
+        align8(self.manifest_end()).expect("two 32-bit lengths fit 64 bits")
+    }
+
+    /// Where the table ends; a multiple of 8, so the first payload begins here.
+    pub(crate) fn table_end(&self) -> u64 {
+        self.laid_out_table_offset() + u64::from(self.payload_count) * u64::from(ENTRY_BYTES)
+    }
+
+    /// The manifest lies before `limit`, where the footer begins.
+    pub(crate) fn check_manifest_bounds(&self, limit: u64) -> Result<(), EnvelopeError> {
+        if self.manifest_end() > limit {
+            return Err(EnvelopeError::ManifestBounds {
+                manifest_bytes: self.manifest_bytes.into(),
+                room_bytes: limit.saturating_sub(HEADER_BYTES.into()),
+            });
+        }
+        Ok(())
+    }
+
+    /// Rule 4: the table is where the layout puts it, and before `limit`.
+    pub(crate) fn check_table(&self, limit: u64) -> Result<(), EnvelopeError> {
+        let expected = self.laid_out_table_offset();
+        if u64::from(self.table_offset) != expected {
+            return Err(EnvelopeError::TableOffset {
+                expected,
+                found: self.table_offset.into(),
+            });
+        }
+        self.check_table_bounds(limit)
+    }
+
+    fn check_table_bounds(&self, limit: u64) -> Result<(), EnvelopeError> {
+        let end = self.table_end();
+        if end > limit {
+            return Err(EnvelopeError::TableBounds { end, limit });
+        }
+        Ok(())
+    }
+}
+
+/// Rule 2 for a footer at `footer_offset`, which lies inside `bytes` with room for a footer: its magic,
+/// the recorded length, and its digest. The footer need not be the end of `bytes`, so that a damaged
+/// file can be described; the length it records is compared with the whole.
+pub(crate) fn check_footer(
+    bytes: &[u8],
+    header: &Header,
+    footer_offset: u64,
+) -> Result<(), EnvelopeError> {
+    let actual = file_length(bytes.len());
+    let Some(footer) = bytes_at(bytes, footer_offset, FOOTER_BYTES.into()) else {
+        return Err(EnvelopeError::TooShort {
+            file_bytes: actual,
+            least_bytes: footer_offset.saturating_add(FOOTER_BYTES.into()),
+        });
+    };
+    let magic: [u8; 8] = array_at(footer, 40);
+    if magic != FOOTER_MAGIC {
+        return Err(EnvelopeError::FooterMagic {
+            offset: footer_offset + 40,
+            found: magic,
+        });
+    }
+    let recorded = u64_at(footer, 0);
+    if recorded != actual {
+        return Err(EnvelopeError::FileBytes { recorded, actual });
+    }
+    check_footer_digest(bytes, header, footer_offset, digest_at(footer, 8))
+}
+
+/// The last part of rule 2. Version 2 covers everything up to the end of the table; if that does not lie
+/// before the footer, the bounds are what is wrong.
+pub(crate) fn check_footer_digest(
+    bytes: &[u8],
+    header: &Header,
+    footer_offset: u64,
+    recorded: Digest,
+) -> Result<(), EnvelopeError> {
+    let covered_bytes = match header.version {
+        EnvelopeVersion::One => footer_offset,
+        EnvelopeVersion::Two => {
+            header.check_manifest_bounds(footer_offset)?;
+            header.check_table_bounds(footer_offset)?;
+            header.table_end()
+        }
+    };
+    let covered = bytes_at(bytes, 0, covered_bytes).unwrap_or(bytes);
+    let computed = header.algorithm().digest(covered);
+    if computed != recorded {
+        return Err(EnvelopeError::FooterDigest {
+            covered_bytes,
+            recorded,
+            computed,
+        });
+    }
+    Ok(())
+}
+
+/// Rule 3: the manifest lies before `limit`, is strict JSON and canonical.
+pub(crate) fn read_manifest_json(
+    prefix: &[u8],
+    header: &Header,
+    limit: u64,
+) -> Result<Value, EnvelopeError> {
+    header.check_manifest_bounds(limit)?;
+    let start = u64::from(HEADER_BYTES);
+    let Some(text) = bytes_at(prefix, start, header.manifest_bytes.into()) else {
+        return Err(EnvelopeError::PrefixTooShort {
+            needed_bytes: header.manifest_end(),
+            given_bytes: file_length(prefix.len()),
+        });
+    };
+    let value = parse_strict_json(text).map_err(|problem| EnvelopeError::ManifestJson {
+        offset: start + file_length(problem.offset()),
+        problem,
+    })?;
+    // A value that was read from JSON has canonical JSON; if it had not, it would not be this text.
+    let canonical = canonical_json(&value).unwrap_or_default();
+    if canonical != text {
+        let same = canonical
+            .iter()
+            .zip(text)
+            .take_while(|(left, right)| left == right);
+        return Err(EnvelopeError::ManifestNotCanonical {
+            offset: start + file_length(same.count()),
+        });
+    }
+    Ok(value)
+}
+
+/// Rule 5 for the entry after `earlier`, but for its digest. The table lies inside `prefix`.
+pub(crate) fn read_entry(
+    prefix: &[u8],
+    header: &Header,
+    earlier: &[Entry],
+    limit: u64,
+) -> Result<Entry, EnvelopeError> {
+    let index = earlier.len();
+    let start = header.laid_out_table_offset() + file_length(index) * u64::from(ENTRY_BYTES);
+    let Some(entry) = bytes_at(prefix, start, ENTRY_BYTES.into()) else {
+        return Err(EnvelopeError::PrefixTooShort {
+            needed_bytes: header.table_end(),
+            given_bytes: file_length(prefix.len()),
+        });
+    };
+    let name = read_name(&entry[..NAME_BYTES], index, start)?;
+    if let Some(first) = earlier.iter().position(|other| other.name == name) {
+        return Err(EnvelopeError::EntryDuplicate { index, first, name });
+    }
+    let (offset, byte_length) = (u64_at(entry, 64), u64_at(entry, 72));
+    let previous_end = earlier.last().map_or(header.table_end(), Entry::end);
+    // The previous payload ends before the footer, so aligning its end cannot overflow.
+    let expected = align8(previous_end).unwrap_or(u64::MAX);
+    if offset != expected {
+        return Err(EnvelopeError::EntryOffset {
+            name,
+            expected,
+            found: offset,
+        });
+    }
+    if offset
+        .checked_add(byte_length)
+        .is_none_or(|end| end > limit)
+    {
+        return Err(EnvelopeError::EntryBounds {
+            name,
+            offset,
+            byte_length,
+            limit,
+        });
+    }
+    Ok(Entry {
+        name,
+        offset,
+        byte_length,
+        digest: digest_at(entry, 80),
+    })
+}
+
+fn read_name(field: &[u8], index: usize, start: u64) -> Result<Id, EnvelopeError> {
+    let length = field
+        .iter()
+        .position(|&byte| byte == 0)
+        .unwrap_or(field.len());
+    let tail = field.iter().skip(length).position(|&byte| byte != 0);
+    if let Some(distance) = tail {
+        return Err(EnvelopeError::EntryNameTail {
+            index,
+            offset: start + file_length(length + distance),
+            found: field[length + distance],
+        });
+    }
+    Id::parse(&String::from_utf8_lossy(&field[..length])).map_err(|problem| {
+        EnvelopeError::EntryName {
+            index,
+            offset: start,
+            problem,
+        }
+    })
+}
+
+/// The last part of rule 5: the digest of a payload's bytes, which lie inside `bytes`.
+pub(crate) fn check_payload<'a>(
+    bytes: &'a [u8],
+    header: &Header,
+    entry: &Entry,
+) -> Result<&'a [u8], EnvelopeError> {
+    let Some(payload) = bytes_at(bytes, entry.offset, entry.byte_length) else {
+        return Err(EnvelopeError::EntryBounds {
+            name: entry.name.clone(),
+            offset: entry.offset,
+            byte_length: entry.byte_length,
+            limit: file_length(bytes.len()),
+        });
+    };
+    let computed = header.algorithm().digest(payload);
+    if computed != entry.digest {
+        return Err(EnvelopeError::PayloadDigest {
+            name: entry.name.clone(),
+            offset: entry.offset,
+            recorded: entry.digest,
+            computed,
+        });
+    }
+    Ok(payload)
+}
+
+/// The gaps between the parts before the footer, in file order; each under 8 bytes.
+pub(crate) fn padding(header: &Header, entries: &[Entry]) -> Vec<Range<u64>> {
+    let ends = [header.manifest_end(), header.table_end()]
+        .into_iter()
+        .chain(entries.iter().map(Entry::end));
+    let starts = [header.laid_out_table_offset()]
+        .into_iter()
+        .chain(entries.iter().map(|entry| entry.offset));
+    ends.zip(starts)
+        .map(|(end, start)| end..start)
+        .filter(|gap| !gap.is_empty())
+        .collect()
+}
+
+/// Rule 6 for one gap: every byte is zero.
+pub(crate) fn check_padding(prefix: &[u8], gap: &Range<u64>) -> Result<(), EnvelopeError> {
+    let bytes = bytes_at(prefix, gap.start, gap.end - gap.start).unwrap_or_default();
+    match bytes.iter().position(|&byte| byte != 0) {
+        Some(distance) => Err(EnvelopeError::Padding {
+            offset: gap.start + file_length(distance),
+            found: bytes[distance],
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Rule 6: the footer begins where the last payload ends.
+pub(crate) fn check_no_gap(
+    header: &Header,
+    entries: &[Entry],
+    footer_offset: u64,
+) -> Result<(), EnvelopeError> {
+    let end = entries.last().map_or(header.table_end(), Entry::end);
+    if end != footer_offset {
+        return Err(EnvelopeError::FooterGap { end, footer_offset });
+    }
+    Ok(())
+}
