@@ -1,1 +1,101 @@
-//! placeholder
+//! The store of a session's checkpoints: each one whole and durable, or not there.
+//!
+//! A *store* is a flat folder of files on a [`StoreMedium`]. A *generation* is one envelope in it, and
+//! the *store manifest* lists the generations. Committing writes the envelope to a temporary, syncs it,
+//! reads it back, renames it and syncs the folder, then does the same with the manifest: the rename of
+//! the manifest is the moment at which the generation is there. What no manifest lists is not there,
+//! and is removed. A [`StoreReader`] looks; a [`Store`] is a reader that holds the lock and commits.
+//!
+//! # Whose responsibility
+//!
+//! The medium answers for what its operations promise (see [`StoreMedium`]) and for waiting a bounded
+//! time for the lock; the store for everything else, including that what was written can be read. A
+//! caller encodes envelopes and decides when to commit and what to restore. Nothing here spawns, sleeps
+//! or reads a clock; a store is used by one task at a time.
+//!
+//! # Invariants
+//!
+//! - After a crash at any moment, opening yields the last acknowledged generation or the one being
+//!   committed, with every generation the manifest lists whole.
+//! - Nothing is deleted that a manifest lists which a crash may bring back.
+//! - A checkpoint id is committed once. An epoch recorded is never new again.
+//! - A failed commit loses no generation; a commit that happened is reported as one, whatever failed
+//!   after it.
+//! - The store never holds more files than its generations and a small fixed number of leftovers.
+//!
+//! # What it does not do
+//!
+//! It takes no checkpoint, queues nothing, and restores nothing: it hands out verified bytes. It does
+//! not compare compatibility blocks field by field, only their digests. It does not guard against
+//! someone who forges files: digests detect accidents.
+//!
+//! # Example
+//!
+//! ```
+//! # futures::executor::block_on(async {
+//! use wellwritten_envelope::decode;
+//! use wellwritten_store::{
+//!     GenerationBytes, MemoryMedium, Selection, Store, StoreConfig, compatibility_digest,
+//! };
+//!
+//! let medium = MemoryMedium::new();
+//! let (mut store, _) = Store::open(medium.clone(), StoreConfig::default()).await?;
+//! # let bytes = wellwritten_store::testing::SampleGeneration::new("first", "e1", 10).bytes;
+//! let manifest = decode(&bytes)?.manifest;
+//! let committed = store
+//!     .commit(GenerationBytes {
+//!         checkpoint_id: manifest.checkpoint_id,
+//!         session_id: manifest.source_scope.session_id,
+//!         epoch: manifest.source_scope.epoch,
+//!         episode_id: manifest.episode_id,
+//!         boundary: manifest.source_scope.step.get(),
+//!         compatibility_digest: compatibility_digest(&manifest.compatibility),
+//!         bytes: &bytes,
+//!     })
+//!     .await?;
+//! assert!(committed.certainty.is_durable());
+//! drop(store); // releases the lock
+//!
+//! let (store, _) = Store::open(medium, StoreConfig::default()).await?;
+//! let selected = store.select(&Selection::default()).await?;
+//! assert_eq!(selected.bytes, bytes);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+
+mod commit;
+mod damage;
+mod envelope_words;
+mod epoch_history;
+pub mod file_name;
+mod generation_info;
+mod medium_error;
+mod memory_medium;
+mod open_report;
+mod selection;
+mod store;
+mod store_config;
+mod store_error;
+mod store_manifest;
+mod store_medium;
+mod store_reader;
+#[cfg(feature = "testing")]
+pub mod testing;
+mod verify_report;
+
+pub use commit::{Certainty, CommitError, CommitStep, Committed, GenerationBytes};
+pub use damage::{Damage, DamagedGeneration};
+pub use envelope_words::compatibility_digest;
+pub use epoch_history::{EpochHistory, EpochStem};
+pub use generation_info::GenerationInfo;
+pub use medium_error::{LockError, MediumError};
+pub use memory_medium::{MemoryLock, MemoryMedium};
+pub use open_report::{KeptFile, KeptReason, LeftoverFile, OpenReport};
+pub use selection::{GenerationFilter, Mismatch, SelectError, Selected, Selection};
+pub use store::Store;
+pub use store_config::StoreConfig;
+pub use store_error::{ReadError, StoreError};
+pub use store_manifest::{ManifestFault, RETIRED_IDS, STATE_FORMAT_ID, STORE_MANIFEST_VERSION, StoreManifest};
+pub use store_medium::{FileEntry, StoreMedium, Usage};
+pub use store_reader::{Resolution, StoreReader};
+pub use verify_report::{DamageKind, DamageReport, VerifyReport};

@@ -1,0 +1,202 @@
+//! The words of a commit: what goes in, what comes out, and every way it can go wrong.
+
+use std::fmt;
+
+use wellwritten_envelope::{Digest, EnvelopeError, Id};
+
+use crate::generation_info::GenerationInfo;
+use crate::medium_error::MediumError;
+use crate::store_manifest::ManifestFault;
+
+/// An encoded envelope and what it says of itself.
+#[derive(Clone, Debug)]
+pub struct GenerationBytes<'bytes> {
+    /// The checkpoint's name; never used before in this store.
+    pub checkpoint_id: Id,
+    /// The session saved.
+    pub session_id: Id,
+    /// The timeline.
+    pub epoch: Id,
+    /// The episode.
+    pub episode_id: Id,
+    /// The committed boundary.
+    pub boundary: u64,
+    /// BLAKE3 of the canonical JSON of the `compatibility` block.
+    pub compatibility_digest: Digest,
+    /// The whole envelope.
+    pub bytes: &'bytes [u8],
+}
+
+/// How sure it is that a commit survives a crash of the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Certainty {
+    /// It does.
+    Durable,
+    /// The manifest that lists it is in place and every reader sees it, but the medium could not
+    /// confirm that the manifest's *name* is on disk: a crash now may bring back the manifest before
+    /// it. Nothing that older manifest lists is deleted until a later commit is durable.
+    NameUncertain {
+        /// What the medium reported.
+        cause: MediumError,
+    },
+}
+
+impl Certainty {
+    /// Whether nothing is uncertain.
+    #[must_use]
+    pub const fn is_durable(&self) -> bool {
+        matches!(self, Self::Durable)
+    }
+}
+
+/// A generation is committed: the store manifest lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Committed {
+    /// Its record.
+    pub generation: GenerationInfo,
+    /// Whether it survives a crash.
+    pub certainty: Certainty,
+    /// The generations that the manifest dropped for it, oldest first.
+    pub rotated_out: Vec<Id>,
+}
+
+/// The step of the commit order at which something failed, in that order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum CommitStep {
+    /// Settling what an earlier failure left open.
+    Settle,
+    /// Writing the generation's temporary.
+    WriteGeneration,
+    /// Syncing it.
+    SyncGeneration,
+    /// Reading it back.
+    ReadBackGeneration,
+    /// Renaming it to its final name.
+    NameGeneration,
+    /// Syncing the directory, so that the final name is durable before the manifest says it.
+    SyncGenerationName,
+    /// Writing the manifest's temporary.
+    WriteManifest,
+    /// Syncing it.
+    SyncManifest,
+    /// Reading it back.
+    ReadBackManifest,
+    /// Renaming it to `manifest.json`: the durable commit point.
+    NameManifest,
+}
+
+impl fmt::Display for CommitStep {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Settle => "settling an earlier failure",
+            Self::WriteGeneration => "writing the generation",
+            Self::SyncGeneration => "syncing the generation",
+            Self::ReadBackGeneration => "reading the generation back",
+            Self::NameGeneration => "naming the generation",
+            Self::SyncGenerationName => "syncing the generation's name",
+            Self::WriteManifest => "writing the store manifest",
+            Self::SyncManifest => "syncing the store manifest",
+            Self::ReadBackManifest => "reading the store manifest back",
+            Self::NameManifest => "naming the store manifest",
+        })
+    }
+}
+
+/// A change of the store that did not happen; in one case, may have.
+///
+/// In every variant but [`CommitError::OutcomeUnknown`] the store manifest is what it was, no
+/// generation is lost, and the next commit works as soon as the cause is gone.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommitError {
+    /// A generation of that id is committed. Nothing was written. Retry under a new id.
+    #[error("checkpoint id `{checkpoint_id}` is already used in this store")]
+    CheckpointIdUsed {
+        /// The id.
+        checkpoint_id: Id,
+    },
+    /// An epoch of that name has been used. Nothing was written. Retry with
+    /// [`EpochHistory::next_after`](crate::EpochHistory::next_after).
+    #[error("epoch `{epoch}` has been used in this store")]
+    EpochUsed {
+        /// The epoch.
+        epoch: Id,
+    },
+    /// The store lists no such generation. Nothing was written.
+    #[error("the store has no generation `{checkpoint_id}`")]
+    UnknownGeneration {
+        /// The id.
+        checkpoint_id: Id,
+    },
+    /// The record given and the envelope's own words differ. Nothing was written; the caller is at fault.
+    #[error("the record says {field} is {stated}, the envelope says {found}")]
+    RecordDisagrees {
+        /// The field.
+        field: &'static str,
+        /// What the record says.
+        stated: String,
+        /// What the envelope says.
+        found: String,
+    },
+    /// The bytes are not an envelope. Nothing was written; the caller is at fault.
+    #[error("what was to be committed is not an envelope: {source}")]
+    NotAnEnvelope {
+        /// The rule of the format that it breaks.
+        source: Box<EnvelopeError>,
+    },
+    /// The medium failed before the commit point: not committed.
+    #[error("not committed: {step} failed: {source}")]
+    Medium {
+        /// Where.
+        step: CommitStep,
+        /// What the medium reported.
+        source: MediumError,
+    },
+    /// The medium reported success and holds something else: not committed.
+    #[error(
+        "not committed: {step} gave {found_bytes} bytes digesting to {found}, \
+         where {written_bytes} bytes digesting to {written} were written"
+    )]
+    ReadBack {
+        /// Where.
+        step: CommitStep,
+        /// How many bytes were written.
+        written_bytes: u64,
+        /// Their digest.
+        written: Digest,
+        /// How many were read.
+        found_bytes: u64,
+        /// Their digest.
+        found: Digest,
+    },
+    /// Files that earlier failures left cannot be removed, and more are not piled on them. Nothing was
+    /// written. Retry when the medium lets files be removed.
+    #[error("{count} leftover files cannot be removed (at most {limit} may wait): {source}")]
+    LeftoversRemain {
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        limit: usize,
+        /// Why the last of them stayed.
+        source: MediumError,
+    },
+    /// An earlier failure left it open what the manifest says, and it cannot be used now. Nothing was
+    /// written by this commit.
+    #[error("the store manifest `manifest.json` cannot be used: {fault}. Nothing was changed")]
+    ManifestUnreadable {
+        /// The rule it breaks.
+        fault: ManifestFault,
+    },
+    /// The manifest was there when it was last read and is gone. Nothing was written by this commit.
+    #[error("the store manifest `manifest.json` has vanished; put back a copy of it")]
+    ManifestVanished,
+    /// The commit point failed and the manifest could not be read afterwards: committed, or not. Ask
+    /// [`Store::resolve`](crate::Store::resolve) about the same id when the medium works again; do not
+    /// save it again.
+    #[error("it is unknown whether the commit happened: {source}")]
+    OutcomeUnknown {
+        /// What the medium reported when the manifest was read.
+        source: MediumError,
+    },
+}

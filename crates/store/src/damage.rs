@@ -1,0 +1,64 @@
+//! What can be wrong with a listed generation.
+
+use wellwritten_envelope::{Digest, EnvelopeError, Id};
+
+use crate::medium_error::MediumError;
+
+/// The first thing wrong with the bytes of a listed generation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Damage {
+    /// Its file is gone.
+    #[error("its file `{file}` is gone")]
+    Missing {
+        /// The file.
+        file: String,
+    },
+    /// The medium cannot read it. The bytes may be whole; retrying may help.
+    #[error("its file cannot be read: {source}")]
+    Unreadable {
+        /// What the medium reported.
+        source: MediumError,
+    },
+    /// It has another length than was committed.
+    #[error("it has {found_bytes} bytes, {committed_bytes} were committed")]
+    Length {
+        /// Length as committed.
+        committed_bytes: u64,
+        /// Length as found.
+        found_bytes: u64,
+    },
+    /// It has other bytes than were committed.
+    #[error("it digests to {found}, {committed} was committed")]
+    Digest {
+        /// Digest as committed.
+        committed: Digest,
+        /// Digest as found.
+        found: Digest,
+    },
+    /// The bytes are those that were committed, and they are not an envelope.
+    #[error("it is not an envelope: {source}")]
+    Envelope {
+        /// The rule of the format that it breaks.
+        source: Box<EnvelopeError>,
+    },
+    /// The store's record and the envelope's own words differ.
+    #[error("the store says {field} is {recorded}, the envelope says {found}")]
+    Record {
+        /// The field.
+        field: &'static str,
+        /// What the store manifest says.
+        recorded: String,
+        /// What the envelope says.
+        found: String,
+    },
+}
+
+/// A generation that was passed over, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DamagedGeneration {
+    /// The generation.
+    pub checkpoint_id: Id,
+    /// What is wrong with it.
+    pub damage: Damage,
+}

@@ -1,0 +1,38 @@
+//! The names of a store's files, so that no two purposes can ever share one.
+//!
+//! A generation is `<checkpoint id>.flysess`, and a checkpoint id starts with a lower-case letter or a
+//! digit. Temporaries start with `~`, so no checkpoint id can name one; there are two of them, fixed,
+//! because a store has one writer, and a name that is used again cannot pile up.
+
+use wellwritten_envelope::Id;
+
+/// The store manifest.
+pub const MANIFEST: &str = "manifest.json";
+
+/// A generation that is being written.
+pub const GENERATION_TEMPORARY: &str = "~generation";
+
+/// A store manifest that is being written.
+pub const MANIFEST_TEMPORARY: &str = "~manifest";
+
+/// What follows the checkpoint id in the name of a generation.
+pub const GENERATION_SUFFIX: &str = ".flysess";
+
+/// The file of a generation: the checkpoint id and [`GENERATION_SUFFIX`].
+#[must_use]
+pub fn generation(checkpoint_id: &Id) -> String {
+    format!("{checkpoint_id}{GENERATION_SUFFIX}")
+}
+
+/// Whether `name` is a file that only a store makes: a temporary or a generation. Anything else in the
+/// folder is someone else's, and is never removed.
+#[must_use]
+pub fn is_temporary(name: &str) -> bool {
+    name.starts_with('~')
+}
+
+/// The checkpoint id whose generation `name` would be, if it is such a name.
+#[must_use]
+pub fn checkpoint_id_of(name: &str) -> Option<Id> {
+    name.strip_suffix(GENERATION_SUFFIX)?.parse().ok()
+}

@@ -1,0 +1,278 @@
+//! The store manifest: which generations there are. Its rename is what commits one.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use wellwritten_envelope::{Digest, Id, StrictJsonError, canonical_json, parse_strict_json};
+
+use crate::epoch_history::EpochHistory;
+use crate::file_name;
+use crate::generation_info::GenerationInfo;
+
+/// The version of the store manifest this code writes and reads.
+pub const STORE_MANIFEST_VERSION: u32 = 1;
+
+/// What the generations are encoded as.
+pub const STATE_FORMAT_ID: &str = "flysess-1";
+
+/// How many checkpoint ids are remembered after their generation rotated out, so that a late question
+/// about one is answered "it was committed", and so that it is not used again. Limited because the
+/// manifest is rewritten by every commit; 64 ids are at most 4.3 kB of it.
+pub const RETIRED_IDS: usize = 64;
+
+/// The decoded, checked content of `manifest.json`.
+///
+/// In the file: canonical JSON of `storeManifestVersion`, `stateFormatId`, `highWater`, `generations`
+/// (oldest commit first), `epochs`, `retired` (oldest first) and `digest`, the last being BLAKE3 of the
+/// canonical JSON of all the others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoreManifest {
+    pub(crate) high_water: Option<Id>,
+    pub(crate) generations: Vec<GenerationInfo>,
+    pub(crate) epochs: EpochHistory,
+    pub(crate) retired: Vec<Id>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ManifestFile {
+    store_manifest_version: u32,
+    state_format_id: String,
+    // Required though it may be null: a missing field must not read as "no generation".
+    #[serde(deserialize_with = "Option::deserialize")]
+    high_water: Option<Id>,
+    generations: Vec<GenerationInfo>,
+    epochs: EpochHistory,
+    retired: Vec<Id>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<Digest>,
+}
+
+/// The rule that bytes break which should be a store manifest. Retrying the same bytes fails again.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManifestFault {
+    /// Not strict JSON.
+    #[error("it is not strict JSON: {source}")]
+    NotJson {
+        /// The rule of strict JSON, and where.
+        #[from]
+        source: StrictJsonError,
+    },
+    /// Strict JSON, but not in the one canonical spelling.
+    #[error("it is not canonical JSON; the spelling differs at byte {offset}")]
+    NotCanonical {
+        /// The first byte that differs.
+        offset: usize,
+    },
+    /// Written by a later version of this software.
+    #[error("it has storeManifestVersion {found}, this software reads {supported}")]
+    Version {
+        /// The version as spelled, or `nothing`.
+        found: String,
+        /// [`STORE_MANIFEST_VERSION`].
+        supported: u32,
+    },
+    /// A field is missing, unknown, or not of its type.
+    #[error("its fields are not those of a store manifest: {message}")]
+    Fields {
+        /// The first fault in the JSON reader's words.
+        message: String,
+    },
+    /// It is not what was written.
+    #[error("its digest is {stated}, its content digests to {computed}")]
+    Digest {
+        /// The digest it states.
+        stated: String,
+        /// The digest of its other fields.
+        computed: Digest,
+    },
+    /// The generations are in a format this software does not read.
+    #[error("its stateFormatId is {found:?}, this software reads {supported:?}")]
+    StateFormat {
+        /// As found.
+        found: String,
+        /// [`STATE_FORMAT_ID`].
+        supported: &'static str,
+    },
+    /// A file that is not the one file its checkpoint may have; so no path can leave the store.
+    #[error("generation {checkpoint_id} names the file {found:?}, which must be {required:?}")]
+    File {
+        /// The generation.
+        checkpoint_id: Id,
+        /// The file it names.
+        found: String,
+        /// The only file it may name.
+        required: String,
+    },
+    /// A checkpoint id that appears twice.
+    #[error("checkpoint id {checkpoint_id} appears twice")]
+    IdTwice {
+        /// The id.
+        checkpoint_id: Id,
+    },
+    /// The high-water mark names nothing that is listed.
+    #[error("its highWater {checkpoint_id} is not one of its generations")]
+    HighWater {
+        /// The id it names.
+        checkpoint_id: Id,
+    },
+    /// The epoch history is not in the form in which it is written.
+    #[error("its epochs are not sorted stems with ordinals")]
+    Epochs,
+}
+
+impl StoreManifest {
+    /// The newest committed generation, or the one a session resumed from since.
+    #[must_use]
+    pub fn high_water(&self) -> Option<&GenerationInfo> {
+        self.high_water.as_ref().and_then(|id| self.find(id))
+    }
+
+    /// The generations, oldest commit first.
+    #[must_use]
+    pub fn generations(&self) -> &[GenerationInfo] {
+        &self.generations
+    }
+
+    /// The record of one generation.
+    #[must_use]
+    pub fn find(&self, checkpoint_id: &Id) -> Option<&GenerationInfo> {
+        self.generations
+            .iter()
+            .find(|generation| generation.checkpoint_id == *checkpoint_id)
+    }
+
+    /// Whether `file` belongs to a generation.
+    #[must_use]
+    pub fn lists_file(&self, file: &str) -> bool {
+        self.generations.iter().any(|generation| generation.file == file)
+    }
+
+    /// Adds `generation` as the newest, keeps the newest `keep_generations`, and returns the dropped.
+    pub(crate) fn add(&mut self, generation: GenerationInfo, keep_generations: usize) -> Vec<GenerationInfo> {
+        self.epochs.record(&generation.epoch);
+        self.high_water = Some(generation.checkpoint_id.clone());
+        self.generations.push(generation);
+        let excess = self.generations.len().saturating_sub(keep_generations);
+        let dropped: Vec<_> = self.generations.drain(..excess).collect();
+        self.retired
+            .extend(dropped.iter().map(|generation| generation.checkpoint_id.clone()));
+        let forgotten = self.retired.len().saturating_sub(RETIRED_IDS);
+        self.retired.drain(..forgotten);
+        dropped
+    }
+
+    /// The bytes of the file.
+    #[must_use]
+    pub fn encode(&self) -> Vec<u8> {
+        let mut file = ManifestFile {
+            store_manifest_version: STORE_MANIFEST_VERSION,
+            state_format_id: STATE_FORMAT_ID.to_owned(),
+            high_water: self.high_water.clone(),
+            generations: self.generations.clone(),
+            epochs: self.epochs.clone(),
+            retired: self.retired.clone(),
+            digest: None,
+        };
+        file.digest = Some(Digest::blake3(&canonical(&file)));
+        canonical(&file)
+    }
+
+    /// Reads the bytes of the file: strict, canonical, complete, undamaged and consistent, or refused.
+    pub fn decode(bytes: &[u8]) -> Result<Self, ManifestFault> {
+        let value = parse_strict_json(bytes)?;
+        require_version(&value)?;
+        require_digest(&value)?;
+        let file: ManifestFile =
+            serde_json::from_value(value).map_err(|error| ManifestFault::Fields {
+                message: error.to_string(),
+            })?;
+        if file.state_format_id != STATE_FORMAT_ID {
+            return Err(ManifestFault::StateFormat {
+                found: file.state_format_id,
+                supported: STATE_FORMAT_ID,
+            });
+        }
+        let manifest = Self {
+            high_water: file.high_water,
+            generations: file.generations,
+            epochs: file.epochs,
+            retired: file.retired,
+        };
+        manifest.require_consistent()?;
+        manifest.require_spelling(bytes)?;
+        Ok(manifest)
+    }
+
+    /// One content has one spelling: what this code would write.
+    fn require_spelling(&self, bytes: &[u8]) -> Result<(), ManifestFault> {
+        let spelling = self.encode();
+        if spelling == bytes {
+            return Ok(());
+        }
+        let offset = spelling.iter().zip(bytes).take_while(|(a, b)| a == b).count();
+        Err(ManifestFault::NotCanonical { offset })
+    }
+
+    fn require_consistent(&self) -> Result<(), ManifestFault> {
+        for generation in &self.generations {
+            let required = file_name::generation(&generation.checkpoint_id);
+            if generation.file != required {
+                return Err(ManifestFault::File {
+                    checkpoint_id: generation.checkpoint_id.clone(),
+                    found: generation.file.clone(),
+                    required,
+                });
+            }
+        }
+        let listed = self.generations.iter().map(|generation| &generation.checkpoint_id);
+        let mut ids: Vec<_> = listed.chain(&self.retired).collect();
+        ids.sort();
+        if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(ManifestFault::IdTwice {
+                checkpoint_id: pair[0].clone(),
+            });
+        }
+        if let Some(id) = self.high_water.as_ref().filter(|id| self.find(id).is_none()) {
+            return Err(ManifestFault::HighWater {
+                checkpoint_id: id.clone(),
+            });
+        }
+        if self.epochs.is_well_formed() {
+            Ok(())
+        } else {
+            Err(ManifestFault::Epochs)
+        }
+    }
+}
+
+fn require_version(value: &Value) -> Result<(), ManifestFault> {
+    let found = value.get("storeManifestVersion");
+    if found.and_then(Value::as_u64) == Some(u64::from(STORE_MANIFEST_VERSION)) {
+        return Ok(());
+    }
+    Err(ManifestFault::Version {
+        found: found.map_or_else(|| "nothing".to_owned(), Value::to_string),
+        supported: STORE_MANIFEST_VERSION,
+    })
+}
+
+fn require_digest(value: &Value) -> Result<(), ManifestFault> {
+    let mut body = value.clone();
+    let stated = body.as_object_mut().and_then(|fields| fields.remove("digest"));
+    let computed = Digest::blake3(&canonical(&body));
+    match stated {
+        Some(Value::String(text)) if text == computed.to_string() => Ok(()),
+        stated => Err(ManifestFault::Digest {
+            stated: stated.map_or_else(|| "missing".to_owned(), |value| value.to_string()),
+            computed,
+        }),
+    }
+}
+
+fn canonical(value: &impl Serialize) -> Vec<u8> {
+    canonical_json(value).expect("a value read from strict JSON, or made of strings and small integers, has canonical JSON")
+}
+
+#[cfg(test)]
+mod tests;
