@@ -1,0 +1,114 @@
+//! What a device needs from the thing that computes: pages, kernels, submissions, read-back.
+
+use futures::future::LocalBoxFuture;
+use serde::Serialize;
+use wellwritten_memory::{Failure, Storage};
+
+use crate::access::Access;
+use crate::batch::Work;
+use crate::error::DeviceError;
+use crate::kernel::{CompiledKernel, KernelSource};
+use crate::limits::DeviceLimits;
+
+/// What computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "lowercase")]
+pub enum BackendKind {
+    /// WebGPU, through wgpu.
+    Webgpu,
+    /// Rust functions on this thread.
+    Cpu,
+}
+
+/// Which backend a device runs on, and on what.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[serde(rename_all = "camelCase")]
+pub struct BackendInfo {
+    /// What computes.
+    pub kind: BackendKind,
+    /// The adapter as the browser describes it; for the CPU a fixed text.
+    pub adapter: String,
+    /// Whether the adapter is a software one.
+    pub software: bool,
+    /// Why this backend was chosen, when another was hoped for.
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// One real buffer. Never used again for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct PageId(pub(crate) u64);
+
+/// Whether a kernel may share a submission.
+#[derive(Debug)]
+#[cfg_attr(
+    all(not(target_arch = "wasm32"), not(test)),
+    expect(dead_code, reason = "only a backend with late verdicts makes every variant")
+)]
+pub(crate) enum KernelState {
+    /// Compiled and settled clean: its launches are batched with others.
+    Proven,
+    /// Not settled yet: its launches go alone.
+    Unproven,
+    /// Known not to work, and why.
+    Broken(Failure),
+}
+
+/// The verdict on a submission or a page: now, or when its error scopes resolve.
+#[cfg_attr(
+    all(not(target_arch = "wasm32"), not(test)),
+    expect(dead_code, reason = "only a backend with late verdicts makes every variant")
+)]
+pub(crate) enum Settlement {
+    /// Known at once.
+    Now(Result<(), Failure>),
+    /// Known later.
+    Later(LocalBoxFuture<'static, Result<(), Failure>>),
+}
+
+/// The thing that computes.
+pub(crate) trait Backend: Storage<Id = PageId, Error = DeviceError> {
+    /// Which backend this is.
+    fn info(&self) -> BackendInfo;
+    /// What it grants.
+    fn limits(&self) -> DeviceLimits;
+    /// Whether units of work may share a submission.
+    fn batches(&self) -> bool;
+    /// The verdicts on pages created since this was last asked.
+    fn take_creations(&mut self) -> Vec<(PageId, Settlement)>;
+    /// Compiles a kernel; what is wrong with it shows in [`state`](Self::state) and in verdicts.
+    fn compile(&mut self, source: &KernelSource) -> Result<CompiledKernel, DeviceError>;
+    /// What is known of a kernel, bound with these accesses. Asking creates the pipeline.
+    fn state(&mut self, kernel: &CompiledKernel, accesses: &[Access]) -> KernelState;
+    /// Encodes and submits `work` as one submission. Submits; does not wait.
+    fn submit(&mut self, work: Vec<Work>) -> Settlement;
+    /// Copies bytes out, in queue order after everything submitted so far. Submits; the future waits.
+    fn read_back(
+        &mut self,
+        page: PageId,
+        offset: u64,
+        size_bytes: u64,
+    ) -> LocalBoxFuture<'static, Result<Vec<u8>, Failure>>;
+    /// Destroys the real device.
+    fn destroy(&mut self);
+}
+
+impl Storage for Box<dyn Backend> {
+    type Id = PageId;
+    type Error = DeviceError;
+
+    fn alloc(&mut self, size_bytes: u64) -> Result<PageId, DeviceError> {
+        self.as_mut().alloc(size_bytes)
+    }
+
+    fn dealloc(&mut self, id: PageId) {
+        self.as_mut().dealloc(id);
+    }
+
+    fn alignment(&self) -> u64 {
+        self.as_ref().alignment()
+    }
+}

@@ -1,0 +1,543 @@
+//! The guarded device: the only way to touch device memory.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+
+use futures::channel::oneshot;
+use serde::Serialize;
+use wellwritten_memory::{
+    BufferBinding, BufferId, BufferSummary, FailureGraph, ReadRefusal, TaintSpan,
+    Watch, Watched,
+};
+
+use crate::access::Binding;
+use crate::backend::{Backend, BackendInfo};
+use crate::buffer::GuardedBuffer;
+use crate::cpu::CpuBackend;
+use crate::device_state::{DeviceState, Health};
+use crate::error::{DeviceError, ReadError};
+use crate::kernel::{Kernel, KernelSource};
+use crate::launch_check::check_words;
+use crate::limits::DeviceLimits;
+use crate::spawner::Spawner;
+
+/// What a device has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(large_number_types_as_bigints))]
+#[serde(rename_all = "camelCase")]
+pub struct DeviceCounters {
+    /// Submissions handed to the backend.
+    pub submissions: u64,
+    /// Launches asked for, skipped ones included.
+    pub launches: u64,
+    /// Launches skipped because an input was known not to read cleanly.
+    pub skipped_launches: u64,
+    /// Submissions and launches that failed.
+    pub failed_units: u64,
+    /// Host bytes written.
+    pub bytes_written: u64,
+    /// Bytes returned by reads.
+    pub bytes_read: u64,
+}
+
+/// Something that happened to a device outside a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeviceEvent {
+    /// Claims changed: a submission settled, or everything was lost.
+    Settled,
+    /// The device was lost.
+    Lost {
+        /// The generation lost, from 1.
+        generation: u64,
+        /// What the browser said.
+        reason: String,
+    },
+    /// A new generation is ready; old buffers stay lost.
+    Recovered {
+        /// The new generation.
+        generation: u64,
+    },
+    /// WebGPU reported an error outside every scope of this device.
+    Uncaptured {
+        /// What the browser said.
+        message: String,
+    },
+}
+
+type Observer = Rc<dyn Fn(&DeviceEvent)>;
+
+pub(crate) struct Shared {
+    state: RefCell<DeviceState>,
+    /// Reads and `settled` calls to wake after a change.
+    waiters: RefCell<Vec<oneshot::Sender<()>>>,
+    observers: RefCell<Vec<Observer>>,
+    spawner: Option<Spawner>,
+    /// Whether a background flush is already on its way.
+    flush_scheduled: Cell<bool>,
+    #[cfg(target_arch = "wasm32")]
+    webgpu: Option<crate::webgpu::WebGpuOptions>,
+}
+
+/// A compute device whose reads return only bytes that were last written by work that succeeded.
+///
+/// Cheap to clone: clones are the same device.
+#[derive(Clone)]
+pub struct GuardedDevice {
+    shared: Rc<Shared>,
+}
+
+impl fmt::Debug for GuardedDevice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("GuardedDevice")
+            .field("backend", &self.backend())
+            .field("generation", &self.generation())
+            .finish_non_exhaustive()
+    }
+}
+
+impl GuardedDevice {
+    /// A device on the CPU: kernels are functions, verdicts are immediate.
+    #[must_use]
+    pub fn cpu() -> Self {
+        Self::cpu_because(None)
+    }
+
+    /// A device on the CPU that says why it is not on WebGPU.
+    #[must_use]
+    pub fn cpu_because(reason: Option<String>) -> Self {
+        Self::over(Box::new(CpuBackend::new(reason)), None)
+    }
+
+    fn over(backend: Box<dyn Backend>, spawner: Option<Spawner>) -> Self {
+        Self {
+            shared: Rc::new(Shared {
+                state: RefCell::new(DeviceState::new(backend)),
+                waiters: RefCell::default(),
+                observers: RefCell::default(),
+                spawner,
+                flush_scheduled: Cell::new(false),
+                #[cfg(target_arch = "wasm32")]
+                webgpu: None,
+            }),
+        }
+    }
+
+    /// A device on WebGPU. Waits for the browser to grant an adapter and a device.
+    ///
+    /// # Errors
+    /// [`DeviceError::NoAdapter`] or [`DeviceError::NoDevice`]; the CPU backend is then left.
+    #[cfg(target_arch = "wasm32")]
+    pub async fn webgpu(
+        options: crate::webgpu::WebGpuOptions,
+        spawner: Spawner,
+    ) -> Result<Self, DeviceError> {
+        let connection = crate::webgpu::connect(&options).await?;
+        let mut device = Self::over(Box::new(connection.backend), Some(spawner));
+        Rc::get_mut(&mut device.shared)
+            .expect("nobody else holds a device just made")
+            .webgpu = Some(options);
+        device.listen(1, connection.signals);
+        Ok(device)
+    }
+
+    /// Which backend this is, and on what.
+    #[must_use]
+    pub fn backend(&self) -> BackendInfo {
+        self.shared.state.borrow().memory.storage().info()
+    }
+
+    /// What the device grants.
+    #[must_use]
+    pub fn limits(&self) -> DeviceLimits {
+        self.shared.state.borrow().memory.storage().limits()
+    }
+
+    /// Counts devices from 1: a recovered device is the next generation.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.shared.state.borrow().generation
+    }
+
+    /// Why the device is lost, if it is.
+    #[must_use]
+    pub fn lost(&self) -> Option<String> {
+        match &self.shared.state.borrow().health {
+            Health::Lost(reason) => Some(reason.clone()),
+            Health::Live | Health::Closed => None,
+        }
+    }
+
+    /// What the device has done so far.
+    #[must_use]
+    pub fn counters(&self) -> DeviceCounters {
+        self.shared.state.borrow().counters
+    }
+
+    /// Calls `observer` after every event, outside any call into the device.
+    pub fn observe(&self, observer: impl Fn(&DeviceEvent) + 'static) {
+        self.shared.observers.borrow_mut().push(Rc::new(observer));
+    }
+
+    /// Reserves `size_bytes` zeroed bytes (a multiple of 4, at least 4). May submit; does not wait.
+    ///
+    /// # Errors
+    /// Sizes the device cannot grant. A creation that fails late does not show here: reads of the
+    /// buffer, and of what was computed from it, name it.
+    pub fn alloc(&self, size_bytes: u64, label: &str) -> Result<GuardedBuffer, DeviceError> {
+        self.act(|state| state.alloc(size_bytes, label))
+    }
+
+    /// Writes `bytes` over `target`, in order with launches. Does not wait.
+    ///
+    /// # Errors
+    /// When lengths differ, words are not whole or the buffer is gone; nothing is written then.
+    pub fn write(&self, target: &BufferBinding, bytes: &[u8]) -> Result<(), DeviceError> {
+        self.act(|state| state.write(target, bytes.into()))
+    }
+
+    /// Makes a kernel. Never fails: what is wrong with its source shows on the launches that use it.
+    #[must_use]
+    pub fn kernel(&self, source: KernelSource) -> Kernel {
+        Kernel {
+            source: Rc::new(source),
+            compiled: Rc::default(),
+        }
+    }
+
+    /// Runs `kernel` over `bindings` (`@group(0) @binding(i)`, in order). Does not wait and never
+    /// fails for something WebGPU reports late: the bytes it should have written then refuse to be
+    /// read. Skipped, without being encoded, when an input is known not to read cleanly.
+    ///
+    /// # Errors
+    /// What can be told before encoding: limits, alignment, a buffer bound twice, a freed buffer.
+    pub fn launch(
+        &self,
+        kernel: &Kernel,
+        bindings: &[Binding],
+        workgroups: [u32; 3],
+    ) -> Result<(), DeviceError> {
+        self.act(|state| state.launch(kernel, bindings, workgroups))
+    }
+
+    /// Returns the bytes, or the report of why not. Submits, and waits for everything the bytes
+    /// depend on. Work launched after the call does not change what it returns.
+    ///
+    /// # Errors
+    /// [`ReadError::Unwritten`] when some byte was not last written by work that succeeded.
+    pub async fn read(&self, source: &BufferBinding) -> Result<Vec<u8>, ReadError> {
+        let (watch, copy) = self.act(|state| {
+            check_words("the length of a read", source.size_bytes())?;
+            state.flush();
+            let watch = state.memory.watch(source).map_err(refusal)?;
+            state.check_live()?;
+            let location = state.memory.locate(source)?;
+            check_words("the offset of a read", location.offset)?;
+            let copy = state.memory.storage_mut().read_back(
+                location.storage,
+                location.offset,
+                location.size_bytes,
+            );
+            Ok::<_, ReadError>((watch, copy))
+        })?;
+        let copied = copy.await;
+        self.resolve(&watch).await?;
+        let bytes = copied.map_err(|failure| ReadError::Transfer {
+            buffer: source.buffer(),
+            reason: failure.message,
+        })?;
+        self.shared.state.borrow_mut().counters.bytes_read += bytes.len() as u64;
+        Ok(bytes)
+    }
+
+    /// Waits for everything these bytes depend on and says whether they would read cleanly. Copies
+    /// nothing.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), for the first binding that would be refused.
+    pub async fn verify(&self, bindings: &[BufferBinding]) -> Result<(), ReadError> {
+        let watches = self.act(|state| {
+            state.flush();
+            bindings
+                .iter()
+                .map(|binding| state.memory.watch(binding).map_err(refusal))
+                .collect::<Result<Vec<_>, ReadError>>()
+        })?;
+        for watch in &watches {
+            self.resolve(watch).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until every submission so far has settled. Submits what is recorded.
+    pub async fn settled(&self) {
+        let last = self.act(|state| {
+            state.flush();
+            state.in_flight.last().copied()
+        });
+        let Some(last) = last else { return };
+        while self
+            .shared
+            .state
+            .borrow()
+            .in_flight
+            .first()
+            .is_some_and(|oldest| *oldest <= last)
+        {
+            self.changed().await;
+        }
+    }
+
+    /// The state of every byte of `source`, as spans that cover it in order.
+    ///
+    /// # Errors
+    /// When the buffer is not this device's, or freed.
+    pub fn taint(&self, source: &BufferBinding) -> Result<Vec<TaintSpan>, DeviceError> {
+        Ok(self.shared.state.borrow().memory.spans(source)?)
+    }
+
+    /// As [`taint`](Self::taint), in at most `spans` spans: neighbours are merged and the worst
+    /// state of a span stands for it, so that a strip costs what its pixels cost.
+    ///
+    /// # Errors
+    /// When the buffer is not this device's, or freed.
+    pub fn taint_limited(
+        &self,
+        source: &BufferBinding,
+        spans: usize,
+    ) -> Result<Vec<TaintSpan>, DeviceError> {
+        Ok(self.shared.state.borrow().memory.spans_limited(source, spans)?)
+    }
+
+    /// Every live buffer.
+    #[must_use]
+    pub fn buffers(&self) -> Vec<BufferSummary> {
+        self.shared.state.borrow().memory.buffers()
+    }
+
+    /// The whole of a live buffer by its identity, without keeping it alive.
+    #[must_use]
+    pub fn binding(&self, id: BufferId) -> Option<BufferBinding> {
+        self.shared.state.borrow().memory.binding(id)
+    }
+
+    /// Failures, what carries them, and the skipped work between.
+    #[must_use]
+    pub fn failures(&self) -> FailureGraph {
+        self.shared.state.borrow().memory.failure_graph()
+    }
+
+    /// Moves whenever a claim or a buffer changes.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.shared.state.borrow().memory.revision()
+    }
+
+    /// Destroys the real device, as a driver reset would: every byte is claimed at once, reads in
+    /// flight are refused by name.
+    pub fn lose(&self) {
+        let generation = self.generation();
+        self.shared
+            .state
+            .borrow_mut()
+            .memory
+            .storage_mut()
+            .destroy();
+        Shared::lose(&self.shared, generation, "destroyed by the program");
+    }
+
+    /// Gets a new adapter and device as the next generation. Buffers of the old one stay lost.
+    ///
+    /// # Errors
+    /// [`DeviceError::RecoveryFailed`] after [`RECOVERY_ATTEMPTS`](Self::RECOVERY_ATTEMPTS) tries;
+    /// the device stays lost. A live device is left as it is.
+    pub async fn recover(&self) -> Result<(), DeviceError> {
+        match &self.shared.state.borrow().health {
+            Health::Live => return Ok(()),
+            Health::Closed => return Err(DeviceError::Closed),
+            Health::Lost(_) => {}
+        }
+        self.reconnect().await?;
+        let generation = self.generation();
+        self.shared.changed(&DeviceEvent::Recovered { generation });
+        Ok(())
+    }
+
+    /// How often [`recover`](Self::recover) asks the browser for a device before it gives up,
+    /// waiting 0, 100 and 400 ms before the tries.
+    pub const RECOVERY_ATTEMPTS: u32 = 3;
+
+    #[cfg(not(target_arch = "wasm32"))]
+    #[expect(
+        clippy::unused_async,
+        reason = "in the browser this waits for an adapter; the call is the same on both"
+    )]
+    async fn reconnect(&self) -> Result<(), DeviceError> {
+        self.replace_with_cpu();
+        Ok(())
+    }
+
+    #[cfg(target_arch = "wasm32")]
+    async fn reconnect(&self) -> Result<(), DeviceError> {
+        let Some(options) = &self.shared.webgpu else {
+            self.replace_with_cpu();
+            return Ok(());
+        };
+        let connection = crate::webgpu::reconnect(options, Self::RECOVERY_ATTEMPTS).await?;
+        let generation = {
+            let mut state = self.shared.state.borrow_mut();
+            state.replace_backend(Box::new(connection.backend));
+            state.generation
+        };
+        self.listen(generation, connection.signals);
+        Ok(())
+    }
+
+    fn replace_with_cpu(&self) {
+        let mut state = self.shared.state.borrow_mut();
+        let reason = state.memory.storage().info().reason;
+        state.replace_backend(Box::new(CpuBackend::new(reason)));
+    }
+
+    /// Destroys the device for good. Every later call is refused.
+    pub fn close(&self) {
+        self.lose();
+        self.shared.state.borrow_mut().health = Health::Closed;
+        self.shared.observers.borrow_mut().clear();
+    }
+
+    /// Follows what a WebGPU device says on its own: that it was lost, that something failed
+    /// outside every scope.
+    #[cfg(target_arch = "wasm32")]
+    fn listen(&self, generation: u64, signals: crate::webgpu::DeviceSignals) {
+        use futures::StreamExt as _;
+        let spawner = self.shared.spawner.as_ref().expect("WebGPU has a spawner");
+        let weak = Rc::downgrade(&self.shared);
+        let mut signals = signals.receiver;
+        spawner.spawn(async move {
+            while let Some(signal) = signals.next().await {
+                let Some(shared) = weak.upgrade() else { return };
+                match signal {
+                    crate::webgpu::DeviceSignal::Lost(reason) => {
+                        Shared::lose(&shared, generation, &reason);
+                        return;
+                    }
+                    crate::webgpu::DeviceSignal::Uncaptured(message) => {
+                        shared.changed(&DeviceEvent::Uncaptured { message });
+                    }
+                }
+            }
+        });
+    }
+
+    /// Waits until what `watch` looks at is decided.
+    async fn resolve(&self, watch: &Watch) -> Result<(), ReadError> {
+        loop {
+            let watched = self.shared.state.borrow_mut().memory.resolve(watch)?;
+            match watched {
+                Watched::Trusted => return Ok(()),
+                Watched::Unwritten(report) => return Err(ReadError::Unwritten(report)),
+                Watched::Pending(_) => {}
+            }
+            self.changed().await;
+        }
+    }
+
+    async fn changed(&self) {
+        let (wake, woken) = oneshot::channel();
+        self.shared.waiters.borrow_mut().push(wake);
+        // The sender lives in the device that `self` keeps alive, so this cannot be cancelled.
+        let _ = woken.await;
+    }
+
+    /// Runs a synchronous operation, then starts waiting for the verdicts it left behind.
+    fn act<T>(&self, operation: impl FnOnce(&mut DeviceState) -> T) -> T {
+        let (result, settled) = {
+            let mut state = self.shared.state.borrow_mut();
+            let before = state.memory.revision();
+            let result = operation(&mut state);
+            (result, state.memory.revision() != before)
+        };
+        Shared::follow(&self.shared);
+        if settled {
+            self.shared.wake();
+        }
+        result
+    }
+}
+
+/// What a read is told when its bytes cannot be watched.
+fn refusal(refusal: ReadRefusal) -> ReadError {
+    match refusal {
+        ReadRefusal::Unwritten(report) | ReadRefusal::Unallocated { report, .. } => {
+            ReadError::Unwritten(report)
+        }
+        ReadRefusal::Handle(error) => error.into(),
+        _ => unreachable!("the memory crate refuses a watch for no other reason"),
+    }
+}
+
+impl Shared {
+    fn lose(shared: &Rc<Self>, generation: u64, reason: &str) {
+        if shared.state.borrow_mut().lose(generation, reason) {
+            shared.changed(&DeviceEvent::Lost {
+                generation,
+                reason: reason.to_owned(),
+            });
+        }
+    }
+
+    /// Waits in the background for the verdicts that the last operation left behind, and sees to it
+    /// that recorded work is submitted even if nobody asks for its result.
+    fn follow(shared: &Rc<Self>) {
+        let (verdicts, open_work) = {
+            let mut state = shared.state.borrow_mut();
+            (std::mem::take(&mut state.verdicts), state.has_open_work())
+        };
+        if verdicts.is_empty() && !open_work {
+            return;
+        }
+        let spawner = shared
+            .spawner
+            .as_ref()
+            .expect("a backend with late verdicts is given a spawner");
+        for (submission, verdict) in verdicts {
+            let weak = Rc::downgrade(shared);
+            spawner.spawn(async move {
+                let outcome = verdict.await;
+                if let Some(shared) = weak.upgrade() {
+                    shared.state.borrow_mut().settle(submission, outcome);
+                    shared.changed(&DeviceEvent::Settled);
+                }
+            });
+        }
+        if open_work && !shared.flush_scheduled.replace(true) {
+            let weak = Rc::downgrade(shared);
+            spawner.spawn(async move {
+                if let Some(shared) = weak.upgrade() {
+                    shared.flush_scheduled.set(false);
+                    shared.state.borrow_mut().flush();
+                    Self::follow(&shared);
+                }
+            });
+        }
+    }
+
+    fn wake(&self) {
+        for waiter in self.waiters.take() {
+            // A read that was dropped no longer listens.
+            let _ = waiter.send(());
+        }
+    }
+
+    fn changed(&self, event: &DeviceEvent) {
+        self.wake();
+        let observers = self.observers.borrow().clone();
+        for observer in observers {
+            observer(event);
+        }
+    }
+}
+

@@ -1,0 +1,89 @@
+//! A kernel: its source for either backend, and what a device made of it.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+
+use crate::host_kernel::HostKernel;
+
+/// What a kernel is made from: WGSL for WebGPU, a function for the CPU, or both.
+#[derive(Clone)]
+pub struct KernelSource {
+    /// How reports name the kernel.
+    pub label: String,
+    /// The WGSL text; needed on the WebGPU backend.
+    pub wgsl: Option<String>,
+    /// The entry point in the WGSL text.
+    pub entry_point: String,
+    /// The same computation as a function; needed on the CPU backend.
+    pub host: Option<HostKernel>,
+}
+
+impl KernelSource {
+    /// A kernel for the WebGPU backend only, with entry point `main`.
+    #[must_use]
+    pub fn wgsl(label: impl Into<String>, wgsl: impl Into<String>) -> Self {
+        Self {
+            label: label.into(),
+            wgsl: Some(wgsl.into()),
+            entry_point: "main".to_owned(),
+            host: None,
+        }
+    }
+
+    /// A kernel for the CPU backend only.
+    #[must_use]
+    pub fn host(label: impl Into<String>, host: HostKernel) -> Self {
+        Self {
+            label: label.into(),
+            wgsl: None,
+            entry_point: "main".to_owned(),
+            host: Some(host),
+        }
+    }
+
+    /// Adds the function that computes the same on the CPU backend.
+    #[must_use]
+    pub fn with_host(mut self, host: HostKernel) -> Self {
+        self.host = Some(host);
+        self
+    }
+}
+
+impl fmt::Debug for KernelSource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("KernelSource")
+            .field("label", &self.label)
+            .field("entry_point", &self.entry_point)
+            .field("wgsl", &self.wgsl.is_some())
+            .field("host", &self.host.is_some())
+            .finish()
+    }
+}
+
+/// What a backend made of a kernel, for one device generation.
+pub(crate) type CompiledKernel = Rc<dyn Any>;
+
+/// A kernel of a device. Cheap to clone; survives the loss of the device, which compiles it anew
+/// for its next generation.
+#[derive(Clone)]
+pub struct Kernel {
+    pub(crate) source: Rc<KernelSource>,
+    pub(crate) compiled: Rc<RefCell<Option<(u64, CompiledKernel)>>>,
+}
+
+impl Kernel {
+    /// How reports name the kernel.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.source.label
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.source.fmt(formatter)
+    }
+}

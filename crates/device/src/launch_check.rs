@@ -1,0 +1,117 @@
+//! What can be refused about a launch before anything is encoded.
+
+use wellwritten_memory::Location;
+
+use crate::access::Access;
+use crate::backend::PageId;
+use crate::batch::BoundBytes;
+use crate::error::DeviceError;
+use crate::limits::{DeviceLimits, LimitName};
+
+/// WebGPU copies and writes whole 32-bit words.
+pub(crate) const WORD_BYTES: u64 = 4;
+
+/// Refuses what is not a whole number of 32-bit words.
+pub(crate) fn check_words(what: &str, value: u64) -> Result<(), DeviceError> {
+    check_multiple(what, value, WORD_BYTES)
+}
+
+fn check_multiple(what: &str, value: u64, required: u64) -> Result<(), DeviceError> {
+    if value.is_multiple_of(required) {
+        Ok(())
+    } else {
+        Err(DeviceError::Alignment {
+            what: what.to_owned(),
+            value,
+            required,
+        })
+    }
+}
+
+/// Refuses a buffer larger than the device grants.
+pub(crate) fn check_buffer_size(
+    label: &str,
+    size_bytes: u64,
+    limits: &DeviceLimits,
+) -> Result<(), DeviceError> {
+    check_words(&format!("the size of buffer `{label}`"), size_bytes)?;
+    check_limit(
+        &format!("buffer `{label}`"),
+        LimitName::MaxBufferSize,
+        size_bytes,
+        limits.max_buffer_size,
+    )
+}
+
+/// Turns located bindings into bound bytes, refusing what WebGPU would refuse late.
+pub(crate) fn check_launch(
+    kernel: &str,
+    located: &[(Location<PageId>, Access)],
+    workgroups: [u32; 3],
+    limits: &DeviceLimits,
+) -> Result<Vec<BoundBytes>, DeviceError> {
+    check_limit(
+        &format!("kernel `{kernel}` with {} bindings", located.len()),
+        LimitName::MaxStorageBuffersPerShaderStage,
+        located.len() as u64,
+        u64::from(limits.max_storage_buffers_per_shader_stage),
+    )?;
+    for (axis, count) in ["x", "y", "z"].into_iter().zip(workgroups) {
+        check_limit(
+            &format!("a launch of kernel `{kernel}` with {count} workgroups in {axis}"),
+            LimitName::MaxComputeWorkgroupsPerDimension,
+            u64::from(count),
+            u64::from(limits.max_compute_workgroups_per_dimension),
+        )?;
+    }
+    let mut bound: Vec<BoundBytes> = Vec::with_capacity(located.len());
+    for (index, (location, access)) in located.iter().enumerate() {
+        let what = |part: &str| format!("the {part} of binding {index} of kernel `{kernel}`");
+        check_limit(
+            &what("size"),
+            LimitName::MaxStorageBufferBindingSize,
+            location.size_bytes,
+            limits.max_storage_buffer_binding_size,
+        )?;
+        check_words(&what("size"), location.size_bytes)?;
+        check_multiple(
+            &what("offset"),
+            location.offset,
+            u64::from(limits.min_storage_buffer_offset_alignment),
+        )?;
+        if let Some(first) = bound.iter().position(|earlier| {
+            earlier.page == location.storage && (earlier.access.writes() || access.writes())
+        }) {
+            return Err(DeviceError::BindingConflict {
+                kernel: kernel.to_owned(),
+                first,
+                second: index,
+            });
+        }
+        bound.push(BoundBytes {
+            page: location.storage,
+            offset: location.offset,
+            size_bytes: location.size_bytes,
+            access: *access,
+        });
+    }
+    Ok(bound)
+}
+
+fn check_limit(
+    what: &str,
+    limit: LimitName,
+    requested: u64,
+    granted: u64,
+) -> Result<(), DeviceError> {
+    if requested <= granted {
+        Ok(())
+    } else {
+        Err(DeviceError::Limit {
+            what: what.to_owned(),
+            limit,
+            requested,
+            granted,
+        })
+    }
+}
