@@ -30,6 +30,24 @@ function urlsBesideTheModule() {
   };
 }
 
+/**
+ * Lit's build for Node works in a browser too and, unlike its browser build, needs no DOM to be imported. But it
+ * brings a model of the DOM for rendering on a server, which leaves globals on the page; a class to extend is all
+ * that importing needs.
+ */
+function litWithoutDom() {
+  const shim = "\0lit-dom-shim";
+  return {
+    name: "lit-without-dom",
+    enforce: "pre",
+    resolveId: (source) => (source === "@lit-labs/ssr-dom-shim" ? shim : undefined),
+    load: (id) =>
+      id === shim
+        ? "export const HTMLElement = class {}; export const customElements = undefined;"
+        : undefined,
+  };
+}
+
 /** The configuration that builds `source` into `outDir` as `name`.js. */
 export function packageConfig(source, name, outDir) {
   return {
@@ -37,7 +55,8 @@ export function packageConfig(source, name, outDir) {
     logLevel: "warn",
     publicDir: false,
     base: "./",
-    plugins: [urlsBesideTheModule()],
+    resolve: { conditions: ["module", "node", "production"] },
+    plugins: [urlsBesideTheModule(), litWithoutDom()],
     build: {
       outDir,
       emptyOutDir: false,

@@ -93,7 +93,16 @@ await runCommand(async () => {
   });
   const toRun = chosen(positionals);
   if (values.long) process.env.WELLWRITTEN_LONG = "1";
-  await setUp([...forBuilding, ...(toRun.some((suite) => suite.browser) ? forBrowserTests : [])]);
+  const browser = toRun.some((suite) => suite.browser) ? forBrowserTests : [];
+  try {
+    await setUp([...forBuilding, ...browser]);
+  } catch (error) {
+    // The closing line comes last even when nothing could run: whoever counts must not find silence.
+    console.error(`\n${error.message}\n`);
+    console.log(closingLine([{ passed: 0, failed: 1, skipped: 0 }]));
+    process.exitCode = 1;
+    return;
+  }
 
   const builds = new Builds();
   const results = [];

@@ -12,6 +12,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
+import { pathToFileURL } from "node:url";
 import { mustRun } from "../command.mjs";
 import { project } from "../project.mjs";
 import { packageManifest, withExtensions } from "./package-manifest.mjs";
@@ -24,6 +25,26 @@ const sources = `${project.root}/web/src`;
 function modules() {
   const workers = readdirSync(sources).filter((file) => file.endsWith("-worker.ts"));
   return [["index.ts", "wellwritten"], ...workers.map((file) => [file, file.replace(/\.ts$/, "")])];
+}
+
+/** The licence texts of the packages that are bundled, which their licences ask to be passed on. */
+function noticesOf(lock) {
+  const bundled = Object.entries(lock.packages).filter(
+    ([path, { dev }]) => path !== "" && !dev && !/\/(@types\/|@lit-labs\/ssr-dom-shim$)/.test(path),
+  );
+  const notices = bundled.map(([path, { version, license }]) => {
+    const folder = `${project.root}/${path}`;
+    const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
+    const text = file ? readFileSync(`${folder}/${file}`, "utf8") : `License: ${license}\n`;
+    return `${path.replace(/^.*node_modules\//, "")} ${version}\n\n${text}`;
+  });
+  return notices.join(`\n${"-".repeat(80)}\n\n`);
+}
+
+/** Importing the package must do nothing, so it must work where there is no DOM: a server that renders pages. */
+async function demandImportWithoutDom(path) {
+  const program = `await import(${JSON.stringify(pathToFileURL(path).href)})`;
+  await mustRun(process.execPath, ["--input-type=module", "--eval", program]);
 }
 
 /** @type {import('./stage.mjs').Stage} */
@@ -85,6 +106,8 @@ export const packageStage = {
     );
     const manifest = packageManifest(workspace, lock, declarations);
     writeFileSync(`${aside}/package.json`, `${JSON.stringify(manifest, null, 2)}\n`);
+    writeFileSync(`${aside}/THIRD-PARTY-LICENSES.txt`, noticesOf(lock));
+    await demandImportWithoutDom(`${aside}/wellwritten.js`);
     rmSync(project.packageOut, { recursive: true, force: true });
     renameSync(aside, project.packageOut);
   },
