@@ -14,6 +14,9 @@ const reports = `${project.root}/test-results`;
 /** In CI a lock file that does not fit is an error; at a desk cargo may bring it up to date. */
 const locked = process.env.CI ? ["--locked"] : [];
 
+/** The longest that one of Node's tests may take before it counts as hung, in milliseconds. */
+const LONGEST_NODE_TEST = 10 * 60_000;
+
 /** Runs a program and reads its counts; `read` gets what it printed. */
 async function counted(program, args, read, { testsExist = true, ...options } = {}) {
   const { code, output } = await observe(program, args, options);
@@ -28,7 +31,8 @@ async function nodeTests(name, files, env = {}) {
   const both = ["--test-reporter=spec", "--test-reporter-destination=stdout"];
   const counting = ["--test-reporter=tap", `--test-reporter-destination=${tap}`];
   // One file at a time: browsers compete for two cores as it is.
-  const args = ["--test", "--test-concurrency=1", ...both, ...counting, ...files];
+  const limit = `--test-timeout=${LONGEST_NODE_TEST}`;
+  const args = ["--test", "--test-concurrency=1", limit, ...both, ...counting, ...files];
   const read = () => readNodeCounts(existsSync(tap) ? readFileSync(tap, "utf8") : "");
   return counted(process.execPath, args, read, { env: toolEnvironment(env) });
 }
