@@ -4,7 +4,11 @@ use core::fmt;
 
 /// Bytes `start..end` of a buffer. `start <= end` always holds: only [`ByteRange::new`] makes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "camelCase")
+)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[non_exhaustive]
 pub struct ByteRange {
@@ -28,7 +32,10 @@ impl ByteRange {
     /// `0..size_bytes`.
     #[must_use]
     pub fn whole(size_bytes: u64) -> Self {
-        Self { start: 0, end: size_bytes }
+        Self {
+            start: 0,
+            end: size_bytes,
+        }
     }
 
     /// How many bytes the range holds.
@@ -53,7 +60,10 @@ impl ByteRange {
     #[must_use]
     pub fn intersection(self, other: Self) -> Self {
         let start = self.start.max(other.start);
-        Self { start, end: self.end.min(other.end).max(start) }
+        Self {
+            start,
+            end: self.end.min(other.end).max(start),
+        }
     }
 }
 

@@ -50,7 +50,13 @@ impl BytesStorage {
     /// Storage that aligns to `alignment` bytes (a power of two) and holds at most `limit_bytes`.
     #[must_use]
     pub fn new(alignment: u64, limit_bytes: u64) -> Self {
-        Self { pages: BTreeMap::new(), next: 0, alignment, limit_bytes, held_bytes: 0 }
+        Self {
+            pages: BTreeMap::new(),
+            next: 0,
+            alignment,
+            limit_bytes,
+            held_bytes: 0,
+        }
     }
 
     /// The bytes of a page.
@@ -82,13 +88,18 @@ impl Storage for BytesStorage {
     type Error = BytesError;
 
     fn alloc(&mut self, size_bytes: u64) -> Result<BytesId, BytesError> {
-        let held = self.held_bytes.checked_add(size_bytes).filter(|held| *held <= self.limit_bytes);
+        let held = self
+            .held_bytes
+            .checked_add(size_bytes)
+            .filter(|held| *held <= self.limit_bytes);
         let held = held.ok_or(BytesError::OverLimit {
             requested_bytes: size_bytes,
             held_bytes: self.held_bytes,
             limit_bytes: self.limit_bytes,
         })?;
-        let out_of_memory = BytesError::OutOfMemory { requested_bytes: size_bytes };
+        let out_of_memory = BytesError::OutOfMemory {
+            requested_bytes: size_bytes,
+        };
         let len = usize::try_from(size_bytes).map_err(|_| out_of_memory)?;
         let mut page = Vec::new();
         page.try_reserve_exact(len).map_err(|_| out_of_memory)?;

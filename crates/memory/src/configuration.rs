@@ -49,7 +49,12 @@ impl PoolConfiguration {
     /// A pool of `kind` without limits.
     #[must_use]
     pub fn new(kind: PoolKind) -> Self {
-        Self { kind, largest_bytes: u64::MAX, cap_bytes: u64::MAX, when_full: WhenFull::Spill }
+        Self {
+            kind,
+            largest_bytes: u64::MAX,
+            cap_bytes: u64::MAX,
+            when_full: WhenFull::Spill,
+        }
     }
 }
 

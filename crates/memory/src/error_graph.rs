@@ -22,8 +22,16 @@ pub(crate) enum Provenance {
 
 /// One launch that did not run because bytes it needed carried a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(large_number_types_as_bigints))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "camelCase")
+)]
+#[cfg_attr(
+    feature = "typescript",
+    derive(tsify::Tsify),
+    tsify(large_number_types_as_bigints)
+)]
 pub struct SkipStep {
     /// The work that was skipped.
     pub work: String,
@@ -108,7 +116,9 @@ impl ErrorGraph {
     /// The failure with this id, while something carries it.
     #[must_use]
     pub fn error(&self, id: FailureId) -> Option<&Failure> {
-        self.failures.get(&id).map(|node| node.failure.as_ref().unwrap_or(&self.torn_down))
+        self.failures
+            .get(&id)
+            .map(|node| node.failure.as_ref().unwrap_or(&self.torn_down))
     }
 
     /// The work in which this failure arose, while something carries it.
@@ -137,7 +147,14 @@ impl ErrorGraph {
 
     fn insert(&mut self, failure: Option<Failure>, work: Rc<str>) -> FailureId {
         let id = FailureId::mint(&mut self.next_failure);
-        self.failures.insert(id, FailureNode { failure, work, holders: 1 });
+        self.failures.insert(
+            id,
+            FailureNode {
+                failure,
+                work,
+                holders: 1,
+            },
+        );
         id
     }
 
@@ -149,10 +166,20 @@ impl ErrorGraph {
     }
 
     /// The step of `work`, held once more; the known one where this failure has it already.
-    pub(crate) fn step(&mut self, parent: Provenance, work: &Rc<str>, needed: &Place, produced: &Place) -> StepId {
+    pub(crate) fn step(
+        &mut self,
+        parent: Provenance,
+        work: &Rc<str>,
+        needed: &Place,
+        produced: &Place,
+    ) -> StepId {
         let failure = self.root(parent);
-        let key =
-            StepKey { failure, work: Rc::clone(work), needed: needed.clone(), produced: produced.clone() };
+        let key = StepKey {
+            failure,
+            work: Rc::clone(work),
+            needed: needed.clone(),
+            produced: produced.clone(),
+        };
         if let Some(&known) = self.step_by_key.get(&key) {
             self.hold(Provenance::Step(known), 1);
             return known;
@@ -161,7 +188,14 @@ impl ErrorGraph {
         let id = StepId(self.next_step);
         self.next_step += 1;
         self.step_by_key.insert(key.clone(), id);
-        self.steps.insert(id, StepNode { key, parent, holders: 1 });
+        self.steps.insert(
+            id,
+            StepNode {
+                key,
+                parent,
+                holders: 1,
+            },
+        );
         id
     }
 
@@ -191,7 +225,9 @@ impl ErrorGraph {
     }
 
     /// Every step held, a parent before its children: (step, its parent, root failure, step text).
-    pub(crate) fn all_steps(&self) -> impl Iterator<Item = (StepId, Provenance, FailureId, SkipStep)> {
+    pub(crate) fn all_steps(
+        &self,
+    ) -> impl Iterator<Item = (StepId, Provenance, FailureId, SkipStep)> {
         self.steps.iter().map(|(id, node)| {
             let step = SkipStep {
                 work: node.key.work.to_string(),
@@ -206,10 +242,16 @@ impl ErrorGraph {
     pub(crate) fn hold(&mut self, provenance: Provenance, count: u64) {
         match provenance {
             Provenance::Root(id) => {
-                self.failures.get_mut(&id).expect("a held failure is in the graph").holders += count;
+                self.failures
+                    .get_mut(&id)
+                    .expect("a held failure is in the graph")
+                    .holders += count;
             }
             Provenance::Step(id) => {
-                self.steps.get_mut(&id).expect("a held step is in the graph").holders += count;
+                self.steps
+                    .get_mut(&id)
+                    .expect("a held step is in the graph")
+                    .holders += count;
             }
         }
     }
@@ -220,7 +262,10 @@ impl ErrorGraph {
         loop {
             match at {
                 Provenance::Root(id) => {
-                    let node = self.failures.get_mut(&id).expect("a held failure is in the graph");
+                    let node = self
+                        .failures
+                        .get_mut(&id)
+                        .expect("a held failure is in the graph");
                     node.holders -= 1;
                     if node.holders == 0 {
                         self.failures.remove(&id);
@@ -228,7 +273,10 @@ impl ErrorGraph {
                     return;
                 }
                 Provenance::Step(id) => {
-                    let node = self.steps.get_mut(&id).expect("a held step is in the graph");
+                    let node = self
+                        .steps
+                        .get_mut(&id)
+                        .expect("a held step is in the graph");
                     node.holders -= 1;
                     if node.holders > 0 {
                         return;

@@ -22,7 +22,11 @@ pub(crate) struct ExclusivePages<Id> {
 
 impl<Id: Copy + Eq> ExclusivePages<Id> {
     pub(crate) fn new() -> Self {
-        Self { free: BTreeMap::new(), page_bytes: 0, pages: 0 }
+        Self {
+            free: BTreeMap::new(),
+            page_bytes: 0,
+            pages: 0,
+        }
     }
 
     /// Steps of an eighth of a power of two: at most an eighth is wasted, and sizes that are close
@@ -59,11 +63,18 @@ impl<Id: Copy + Eq> ExclusivePages<Id> {
     }
 
     pub(crate) fn free(&mut self, class: u64, id: Id) {
-        self.free.entry(class).or_default().push(FreePage { id, cleanups: 0 });
+        self.free
+            .entry(class)
+            .or_default()
+            .push(FreePage { id, cleanups: 0 });
     }
 
     pub(crate) fn cleanup<S: Storage<Id = Id>>(&mut self, storage: &mut S, explicit: bool) {
-        let Self { free, page_bytes, pages } = self;
+        let Self {
+            free,
+            page_bytes,
+            pages,
+        } = self;
         free.retain(|class, free| {
             free.retain_mut(|page| {
                 page.cleanups += 1;

@@ -5,7 +5,11 @@ use core::fmt;
 
 /// What a unit of work, or an allocation, can fail of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[non_exhaustive]
 pub enum FailureKind {
@@ -58,7 +62,11 @@ impl fmt::Display for FailureKind {
 
 /// One failure: its kind, and a sentence for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "camelCase")
+)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct Failure {
     /// What kind of failure it is.
@@ -70,7 +78,10 @@ pub struct Failure {
 impl Failure {
     /// A failure of `kind` that says `message`.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self {
+            kind,
+            message: message.into(),
+        }
     }
 }
 

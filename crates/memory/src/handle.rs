@@ -72,8 +72,20 @@ pub struct Handle {
 }
 
 impl Handle {
-    pub(crate) fn new(manager: &Rc<DropList>, buffer: BufferId, label: Rc<str>, size_bytes: u64) -> Self {
-        Self { owner: Rc::new(Owner { manager: Rc::clone(manager), buffer, label, size_bytes }) }
+    pub(crate) fn new(
+        manager: &Rc<DropList>,
+        buffer: BufferId,
+        label: Rc<str>,
+        size_bytes: u64,
+    ) -> Self {
+        Self {
+            owner: Rc::new(Owner {
+                manager: Rc::clone(manager),
+                buffer,
+                label,
+                size_bytes,
+            }),
+        }
     }
 
     pub(crate) fn owner(&self) -> &Rc<Owner> {
@@ -101,7 +113,11 @@ impl Handle {
     /// A view of the whole allocation. It does not keep the allocation alive.
     #[must_use]
     pub fn binding(&self) -> BufferBinding {
-        BufferBinding::new(&self.owner.manager, self.owner.buffer, self.owner.size_bytes)
+        BufferBinding::new(
+            &self.owner.manager,
+            self.owner.buffer,
+            self.owner.size_bytes,
+        )
     }
 
     /// A view of bytes `start..end` of the allocation.
@@ -125,7 +141,13 @@ pub struct BufferBinding {
 
 impl BufferBinding {
     pub(crate) fn new(manager: &Rc<DropList>, buffer: BufferId, size_bytes: u64) -> Self {
-        Self { manager: Rc::clone(manager), buffer, size_bytes, offset_start: 0, offset_end: 0 }
+        Self {
+            manager: Rc::clone(manager),
+            buffer,
+            size_bytes,
+            offset_start: 0,
+            offset_end: 0,
+        }
     }
 
     pub(crate) fn belongs_to(&self, manager: &Rc<DropList>) -> bool {
@@ -153,7 +175,10 @@ impl BufferBinding {
     /// The view in the coordinates of the buffer.
     #[must_use]
     pub fn range(&self) -> ByteRange {
-        ByteRange { start: self.offset_start, end: self.size_bytes - self.offset_end }
+        ByteRange {
+            start: self.offset_start,
+            end: self.size_bytes - self.offset_end,
+        }
     }
 
     /// How many bytes the view holds.
@@ -167,7 +192,11 @@ impl BufferBinding {
         let ByteRange { start, end, .. } = ByteRange::new(start, end)?;
         let size_bytes = self.size_bytes();
         if end > size_bytes {
-            return Err(RangeError::OutOfBounds { start, end, size_bytes });
+            return Err(RangeError::OutOfBounds {
+                start,
+                end,
+                size_bytes,
+            });
         }
         let mut slice = self.clone();
         slice.offset_start += start;
@@ -180,7 +209,11 @@ impl BufferBinding {
         let size_bytes = self.size_bytes();
         let end = size_bytes
             .checked_sub(behind)
-            .ok_or(RangeError::OutOfBounds { start: front, end: behind, size_bytes })?;
+            .ok_or(RangeError::OutOfBounds {
+                start: front,
+                end: behind,
+                size_bytes,
+            })?;
         self.slice(front, end)
     }
 }

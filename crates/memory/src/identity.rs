@@ -48,7 +48,10 @@ macro_rules! minted {
             /// Hands out the counter's value and moves it on. 2^64 ids outlast any process.
             pub(crate) fn mint(counter: &mut Self) -> Self {
                 let minted = *counter;
-                counter.0 = counter.0.checked_add(1).expect("2^64 identities were minted");
+                counter.0 = counter
+                    .0
+                    .checked_add(1)
+                    .expect("2^64 identities were minted");
                 minted
             }
         }

@@ -43,7 +43,11 @@ mod tests {
         for number in 0..10_000 {
             labels.intern(&format!("kernel {number}"));
         }
-        assert!(labels.names.len() <= 2 * SMALLEST_PURGE, "{} names held", labels.names.len());
+        assert!(
+            labels.names.len() <= 2 * SMALLEST_PURGE,
+            "{} names held",
+            labels.names.len()
+        );
         assert!(Rc::ptr_eq(&kept, &labels.intern("kernel diffuse")));
     }
 }

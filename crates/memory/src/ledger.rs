@@ -18,6 +18,7 @@ use alloc::rc::{Rc, Weak};
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 
 /// What stands behind a buffer's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +127,9 @@ impl Ledger {
     }
 
     fn forget(&mut self, id: BufferId) {
-        let Some(mut buffer) = self.buffers.remove(&id) else { return };
+        let Some(mut buffer) = self.buffers.remove(&id) else {
+            return;
+        };
         self.revision += 1;
         buffer.taint.clear(&mut self.changes);
         self.apply_changes();
@@ -137,7 +140,9 @@ impl Ledger {
 
     /// Gives bytes of a buffer to `claim`, or to nothing. No effect on a buffer that is gone.
     pub(crate) fn set(&mut self, buffer: BufferId, range: ByteRange, claim: Option<Claim>) {
-        let Some(entry) = self.buffers.get_mut(&buffer) else { return };
+        let Some(entry) = self.buffers.get_mut(&buffer) else {
+            return;
+        };
         entry.taint.set(range, claim, &mut self.changes);
         if self.changes.is_empty() {
             return;
@@ -159,14 +164,18 @@ impl Ledger {
     fn apply_changes(&mut self) {
         let mut changes = core::mem::take(&mut self.changes);
         for change in &changes {
-            let &Change::Gained(claim) = change else { continue };
+            let &Change::Gained(claim) = change else {
+                continue;
+            };
             match claim.provenance() {
                 Some(node) => self.graph.hold(node, 1),
                 None => self.count_span(claim, true),
             }
         }
         for change in &changes {
-            let &Change::Lost(claim) = change else { continue };
+            let &Change::Lost(claim) = change else {
+                continue;
+            };
             match claim.provenance() {
                 Some(node) => self.graph.release(node),
                 None => self.count_span(claim, false),
@@ -179,7 +188,9 @@ impl Ledger {
     /// A unit that is torn down goes with its last byte: nothing else can ask for it.
     fn count_span(&mut self, claim: Claim, gained: bool) {
         let Claim::Unit(id) = claim else { return };
-        let Some(unit) = self.units.get_mut(&id) else { return };
+        let Some(unit) = self.units.get_mut(&id) else {
+            return;
+        };
         if gained {
             unit.spans += 1;
             return;
@@ -203,23 +214,26 @@ impl Ledger {
     }
 
     /// The bytes of `place` that `unit` still owns.
-    pub(crate) fn owned(&self, unit: UnitId, place: &Place) -> Vec<ByteRange> {
-        self.buffers.get(&place.buffer).map_or_else(Vec::new, |buffer| {
-            buffer
-                .taint
-                .within(place.range)
-                .filter(|(_, claim)| *claim == Claim::Unit(unit))
-                .map(|(range, _)| range)
-                .collect()
-        })
+    pub(crate) fn owned(&self, unit: UnitId, place: &Place) -> SmallVec<[ByteRange; 4]> {
+        self.buffers
+            .get(&place.buffer)
+            .map_or_else(SmallVec::new, |buffer| {
+                buffer
+                    .taint
+                    .within(place.range)
+                    .filter(|(_, claim)| *claim == Claim::Unit(unit))
+                    .map(|(range, _)| range)
+                    .collect()
+            })
     }
 
     /// The claim as a reader meets it: the bytes of an open or torn-down scope have failed.
     pub(crate) fn as_read(&self, claim: Claim) -> Claim {
-        if let Claim::Unit(id) = claim {
-            if let Some(Progress::Running { provisional }) = self.units.get(&id).map(|unit| unit.progress) {
-                return Claim::Failed(provisional);
-            }
+        if let Claim::Unit(id) = claim
+            && let Some(Progress::Running { provisional }) =
+                self.units.get(&id).map(|unit| unit.progress)
+        {
+            return Claim::Failed(provisional);
         }
         claim
     }
@@ -230,20 +244,30 @@ impl Ledger {
         if !binding.belongs_to(&self.manager) {
             return Err(HandleError::Foreign { buffer });
         }
-        self.buffers.get(&buffer).filter(|entry| entry.is_live()).ok_or(HandleError::Freed { buffer })
+        self.buffers
+            .get(&buffer)
+            .filter(|entry| entry.is_live())
+            .ok_or(HandleError::Freed { buffer })
     }
 
     /// The buffer behind a binding, and not of a lost device either. It may be unallocated.
     pub(crate) fn usable(&self, binding: &BufferBinding) -> Result<&Buffer, HandleError> {
         let entry = self.buffer(binding)?;
         if entry.standing == Standing::Lost {
-            return Err(HandleError::Lost { buffer: binding.buffer(), label: entry.label.to_string() });
+            return Err(HandleError::Lost {
+                buffer: binding.buffer(),
+                label: entry.label.to_string(),
+            });
         }
         Ok(entry)
     }
 
     pub(crate) fn place(&self, binding: &BufferBinding) -> Result<Place, HandleError> {
         let entry = self.usable(binding)?;
-        Ok(Place { buffer: binding.buffer(), label: Rc::clone(&entry.label), range: binding.range() })
+        Ok(Place {
+            buffer: binding.buffer(),
+            label: Rc::clone(&entry.label),
+            range: binding.range(),
+        })
     }
 }

@@ -9,6 +9,7 @@ mod bytes_storage;
 mod configuration;
 mod error_graph;
 mod exclusive_pages;
+mod execute_scope;
 mod failure;
 mod handle;
 mod identity;
@@ -30,9 +31,11 @@ mod watch;
 pub use byte_range::{ByteRange, RangeError};
 pub use bytes_storage::{BytesError, BytesId, BytesStorage};
 pub use configuration::{
-    DEFAULT_PAGE_SIZE_BYTES, MemoryConfiguration, PoolConfiguration, PoolKind, Uninitialized, WhenFull,
+    DEFAULT_PAGE_SIZE_BYTES, MemoryConfiguration, PoolConfiguration, PoolKind, Uninitialized,
+    WhenFull,
 };
 pub use error_graph::{ErrorGraph, SkipStep};
+pub use execute_scope::{ExecuteScope, ScopedOutcome, WriteScoped, WriteSet};
 pub use failure::{Failure, FailureKind};
 pub use handle::{BufferBinding, Handle, HandleError};
 pub use identity::{BufferId, FailureId, SubmissionId, UnitId};

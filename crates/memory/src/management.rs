@@ -3,6 +3,7 @@
 use crate::byte_range::ByteRange;
 use crate::configuration::{MemoryConfiguration, Uninitialized};
 use crate::error_graph::{ErrorGraph, Provenance};
+use crate::execute_scope::WriteSet;
 use crate::failure::{Failure, FailureKind};
 use crate::handle::{BufferBinding, Handle, HandleError};
 use crate::identity::{BufferId, FailureId, SubmissionId, UnitId};
@@ -39,8 +40,16 @@ pub struct Location<Id> {
 
 /// What a manager holds at a moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(large_number_types_as_bigints))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "camelCase")
+)]
+#[cfg_attr(
+    feature = "typescript",
+    derive(tsify::Tsify),
+    tsify(large_number_types_as_bigints)
+)]
 pub struct MemoryUsage {
     /// Live buffers with bytes behind them.
     pub buffers: u64,
@@ -65,17 +74,23 @@ pub struct MemoryManagement<S: Storage> {
     placements: BTreeMap<BufferId, Placement<S::Id>>,
     ledger: Ledger,
     uninitialized: Uninitialized,
+    spare_write_sets: Vec<WriteSet>,
 }
 
 impl<S: Storage> MemoryManagement<S> {
     /// A manager without buffers.
-    pub fn new(storage: S, configuration: MemoryConfiguration, uninitialized: Uninitialized) -> Self {
+    pub fn new(
+        storage: S,
+        configuration: MemoryConfiguration,
+        uninitialized: Uninitialized,
+    ) -> Self {
         Self {
             storage,
             pools: Pools::new(configuration.pools()),
             placements: BTreeMap::new(),
             ledger: Ledger::new(),
             uninitialized,
+            spare_write_sets: Vec::new(),
         }
     }
 
@@ -90,7 +105,12 @@ impl<S: Storage> MemoryManagement<S> {
     }
 
     fn sweep(&mut self) {
-        let Self { pools, placements, ledger, .. } = self;
+        let Self {
+            pools,
+            placements,
+            ledger,
+            ..
+        } = self;
         ledger.sweep(|id| {
             if let Some(placement) = placements.remove(&id) {
                 pools.free(&placement);
@@ -109,10 +129,17 @@ impl<S: Storage> MemoryManagement<S> {
             let failure = Failure::new(FailureKind::NeverWritten, message);
             let work = self.ledger.labels.intern(label);
             let id = self.ledger.graph.mint(failure, work);
-            self.ledger.set(handle.id(), ByteRange::whole(size_bytes), Some(Claim::NeverWritten(id)));
+            self.ledger.set(
+                handle.id(),
+                ByteRange::whole(size_bytes),
+                Some(Claim::NeverWritten(id)),
+            );
             self.ledger.graph.release(Provenance::Root(id));
         }
-        Ok(Reservation { handle, recycled: placement.recycled })
+        Ok(Reservation {
+            handle,
+            recycled: placement.recycled,
+        })
     }
 
     /// A buffer whose reservation failed. It never reads: a read, and everything that would have read
@@ -121,8 +148,14 @@ impl<S: Storage> MemoryManagement<S> {
         self.sweep();
         let work = self.ledger.labels.intern(label);
         let id = self.ledger.graph.mint(failure, work);
-        let handle = self.ledger.register(size_bytes, label, Standing::Unallocated(id));
-        self.ledger.set(handle.id(), ByteRange::whole(size_bytes), Some(Claim::Failed(id)));
+        let handle = self
+            .ledger
+            .register(size_bytes, label, Standing::Unallocated(id));
+        self.ledger.set(
+            handle.id(),
+            ByteRange::whole(size_bytes),
+            Some(Claim::Failed(id)),
+        );
         handle
     }
 
@@ -154,10 +187,22 @@ impl<S: Storage> MemoryManagement<S> {
         let entry = self.ledger.usable(binding)?;
         let buffer = binding.buffer();
         if let Standing::Unallocated(failure) = entry.standing {
-            let reason = self.ledger.graph.error(failure).map(ToString::to_string).unwrap_or_default();
-            return Err(HandleError::Unallocated { buffer, label: entry.label.to_string(), reason });
+            let reason = self
+                .ledger
+                .graph
+                .error(failure)
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            return Err(HandleError::Unallocated {
+                buffer,
+                label: entry.label.to_string(),
+                reason,
+            });
         }
-        let placement = self.placements.get(&buffer).ok_or(HandleError::Freed { buffer })?;
+        let placement = self
+            .placements
+            .get(&buffer)
+            .ok_or(HandleError::Freed { buffer })?;
         Ok(Location {
             storage: placement.id,
             offset: placement.offset + binding.offset_start(),
@@ -178,6 +223,17 @@ impl<S: Storage> MemoryManagement<S> {
     ) -> Result<Entry, HandleError> {
         self.sweep();
         self.ledger.enter(work, reads, writes)
+    }
+
+    /// An empty write set, from the pool where there is one.
+    #[must_use]
+    pub fn write_set(&mut self) -> WriteSet {
+        self.spare_write_sets.pop().unwrap_or_default()
+    }
+
+    /// Hands a write set back to the pool.
+    pub(crate) fn keep_write_set(&mut self, writes: WriteSet) {
+        self.spare_write_sets.push(writes.emptied());
     }
 
     /// The unit succeeded: releases the bytes it owns, or, where it read pending bytes, leaves them
@@ -246,19 +302,34 @@ impl<S: Storage> MemoryManagement<S> {
 
     /// At most `spans` spans that cover the binding; where there are more, the binding is cut into that
     /// many cells and each takes the worst state in it.
-    pub fn spans_limited(&self, binding: &BufferBinding, spans: usize) -> Result<Vec<TaintSpan>, HandleError> {
+    pub fn spans_limited(
+        &self,
+        binding: &BufferBinding,
+        spans: usize,
+    ) -> Result<Vec<TaintSpan>, HandleError> {
         self.ledger.spans_limited(binding, spans)
     }
 
     /// Every live buffer, by id.
     pub fn buffers(&self) -> Vec<BufferSummary> {
-        self.ledger.live().map(|(id, buffer)| self.ledger.summary(id, buffer)).collect()
+        self.ledger
+            .live()
+            .map(|(id, buffer)| self.ledger.summary(id, buffer))
+            .collect()
     }
 
     /// The whole of a live buffer, without keeping it alive.
     pub fn binding(&self, id: BufferId) -> Option<BufferBinding> {
-        let buffer = self.ledger.buffers.get(&id).filter(|buffer| buffer.is_live())?;
-        Some(BufferBinding::new(&self.ledger.manager, id, buffer.size_bytes))
+        let buffer = self
+            .ledger
+            .buffers
+            .get(&id)
+            .filter(|buffer| buffer.is_live())?;
+        Some(BufferBinding::new(
+            &self.ledger.manager,
+            id,
+            buffer.size_bytes,
+        ))
     }
 
     /// A number that moves whenever a claim or a buffer changes.
@@ -285,10 +356,15 @@ impl<S: Storage> MemoryManagement<S> {
 
     /// What the manager holds.
     pub fn memory_usage(&self) -> MemoryUsage {
-        let mut usage =
-            MemoryUsage { page_bytes: self.pools.page_bytes(), pages: self.pools.pages(), ..MemoryUsage::default() };
+        let mut usage = MemoryUsage {
+            page_bytes: self.pools.page_bytes(),
+            pages: self.pools.pages(),
+            ..MemoryUsage::default()
+        };
         for (id, buffer) in self.ledger.live() {
-            let Some(placement) = self.placements.get(&id) else { continue };
+            let Some(placement) = self.placements.get(&id) else {
+                continue;
+            };
             usage.buffers += 1;
             usage.live_bytes += buffer.size_bytes;
             usage.taken_bytes += placement.taken_bytes;
@@ -305,7 +381,9 @@ impl<S: Storage> MemoryManagement<S> {
 impl Ledger {
     /// Takes the bytes from under a buffer.
     fn unallocate(&mut self, id: BufferId, root: FailureId) {
-        let Some(buffer) = self.buffers.get_mut(&id) else { return };
+        let Some(buffer) = self.buffers.get_mut(&id) else {
+            return;
+        };
         buffer.standing = Standing::Unallocated(root);
         let range = ByteRange::whole(buffer.size_bytes);
         self.graph.hold(Provenance::Root(root), 1);

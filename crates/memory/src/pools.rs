@@ -23,7 +23,9 @@ pub enum ReserveError {
         largest_bytes: u64,
     },
     /// The pools are at their caps. Freeing, then trying again, may succeed.
-    #[error("{requested_bytes} bytes do not fit: the pool holds {page_bytes} of at most {cap_bytes} bytes")]
+    #[error(
+        "{requested_bytes} bytes do not fit: the pool holds {page_bytes} of at most {cap_bytes} bytes"
+    )]
     PoolFull {
         /// How many bytes were asked for.
         requested_bytes: u64,
@@ -77,7 +79,10 @@ impl<Id: Copy + Eq> Pools<Id> {
     pub(crate) fn new(configurations: Vec<PoolConfiguration>) -> Self {
         let pools = configurations
             .into_iter()
-            .map(|configuration| Pool { layout: Layout::new(configuration.kind), configuration })
+            .map(|configuration| Pool {
+                layout: Layout::new(configuration.kind),
+                configuration,
+            })
             .collect();
         Self { pools }
     }
@@ -106,9 +111,16 @@ impl<Id: Copy + Eq> Pools<Id> {
         if size_bytes == 0 {
             return Err(ReserveError::ZeroSize);
         }
-        let largest_bytes =
-            self.pools.iter().map(|pool| pool.configuration.largest_bytes).max().unwrap_or(0);
-        let mut refusal = ReserveError::TooLarge { requested_bytes: size_bytes, largest_bytes };
+        let largest_bytes = self
+            .pools
+            .iter()
+            .map(|pool| pool.configuration.largest_bytes)
+            .max()
+            .unwrap_or(0);
+        let mut refusal = ReserveError::TooLarge {
+            requested_bytes: size_bytes,
+            largest_bytes,
+        };
         for (index, pool) in self.pools.iter_mut().enumerate() {
             if size_bytes > pool.configuration.largest_bytes {
                 continue;
@@ -130,7 +142,9 @@ impl<Id: Copy + Eq> Pools<Id> {
     pub(crate) fn free(&mut self, placement: &Placement<Id>) {
         match &mut self.pools[placement.pool].layout {
             Layout::Exclusive(pages) => pages.free(placement.taken_bytes, placement.id),
-            Layout::Sub(pages) => pages.free(placement.page, placement.offset, placement.taken_bytes),
+            Layout::Sub(pages) => {
+                pages.free(placement.page, placement.offset, placement.taken_bytes);
+            }
         }
     }
 
@@ -190,11 +204,14 @@ impl<Id: Copy + Eq> Pool<Id> {
         };
         match &self.layout {
             Layout::Exclusive(_) => {
-                let class = ExclusivePages::<Id>::size_class(size_bytes, alignment).ok_or(too_large)?;
+                let class =
+                    ExclusivePages::<Id>::size_class(size_bytes, alignment).ok_or(too_large)?;
                 self.place_exclusive(storage, pool, size_bytes, class)
             }
             Layout::Sub(pages) => {
-                let len = size_bytes.checked_next_multiple_of(alignment).ok_or(too_large.clone())?;
+                let len = size_bytes
+                    .checked_next_multiple_of(alignment)
+                    .ok_or(too_large.clone())?;
                 let page_bytes = pages.page_size_for(len, alignment).ok_or(too_large)?;
                 self.place_sub(storage, pool, size_bytes, (len, page_bytes))
             }
@@ -208,16 +225,30 @@ impl<Id: Copy + Eq> Pool<Id> {
         size_bytes: u64,
         class: u64,
     ) -> Result<Placement<Id>, ReserveError> {
-        if let Layout::Exclusive(pages) = &mut self.layout {
-            if let Some(id) = pages.take(class) {
-                return Ok(Placement { id, offset: 0, taken_bytes: class, recycled: true, pool, page: 0 });
-            }
+        if let Layout::Exclusive(pages) = &mut self.layout
+            && let Some(id) = pages.take(class)
+        {
+            return Ok(Placement {
+                id,
+                offset: 0,
+                taken_bytes: class,
+                recycled: true,
+                pool,
+                page: 0,
+            });
         }
         let id = self.grow(storage, size_bytes, class)?;
         if let Layout::Exclusive(pages) = &mut self.layout {
             pages.grown(class);
         }
-        Ok(Placement { id, offset: 0, taken_bytes: class, recycled: false, pool, page: 0 })
+        Ok(Placement {
+            id,
+            offset: 0,
+            taken_bytes: class,
+            recycled: false,
+            pool,
+            page: 0,
+        })
     }
 
     fn place_sub<S: Storage<Id = Id>>(
@@ -235,7 +266,8 @@ impl<Id: Copy + Eq> Pool<Id> {
             if let Layout::Sub(pages) = &mut self.layout {
                 pages.grown(id, page_bytes);
             }
-            self.take_sub(len).expect("a new page holds what it was made for")
+            self.take_sub(len)
+                .expect("a new page holds what it was made for")
         };
         Ok(Placement {
             id: slice.id,
@@ -262,7 +294,10 @@ impl<Id: Copy + Eq> Pool<Id> {
         page_bytes: u64,
     ) -> Result<Id, ReserveError> {
         let cap_bytes = self.configuration.cap_bytes;
-        let fits = |held: u64| held.checked_add(page_bytes).is_some_and(|total| total <= cap_bytes);
+        let fits = |held: u64| {
+            held.checked_add(page_bytes)
+                .is_some_and(|total| total <= cap_bytes)
+        };
         if !fits(self.layout.page_bytes()) {
             match &mut self.layout {
                 Layout::Exclusive(pages) => pages.cleanup(storage, true),
@@ -271,12 +306,18 @@ impl<Id: Copy + Eq> Pool<Id> {
         }
         let held = self.layout.page_bytes();
         if !fits(held) {
-            return Err(ReserveError::PoolFull { requested_bytes, page_bytes: held, cap_bytes });
+            return Err(ReserveError::PoolFull {
+                requested_bytes,
+                page_bytes: held,
+                cap_bytes,
+            });
         }
-        storage.alloc(page_bytes).map_err(|error| ReserveError::Storage {
-            requested_bytes,
-            page_bytes,
-            reason: error.to_string(),
-        })
+        storage
+            .alloc(page_bytes)
+            .map_err(|error| ReserveError::Storage {
+                requested_bytes,
+                page_bytes,
+                reason: error.to_string(),
+            })
     }
 }

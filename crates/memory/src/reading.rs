@@ -22,16 +22,24 @@ impl Ledger {
         let range = binding.range();
         let named = (binding.buffer(), &buffer.label, range);
         if let Standing::Unallocated(failure) = buffer.standing {
-            let report = UnwrittenReport::new(&self.graph, named, [(range, Claim::Failed(failure))]);
+            let report =
+                UnwrittenReport::new(&self.graph, named, [(range, Claim::Failed(failure))]);
             return Err(ReadRefusal::Unallocated {
                 buffer: binding.buffer(),
                 label: buffer.label.to_string(),
                 report: Box::new(report),
             });
         }
-        let stale = buffer.taint.within(range).map(|(range, claim)| (range, self.as_read(claim)));
+        let stale = buffer
+            .taint
+            .within(range)
+            .map(|(range, claim)| (range, self.as_read(claim)));
         let report = UnwrittenReport::new(&self.graph, named, stale);
-        if report.ranges.is_empty() { Ok(()) } else { Err(ReadRefusal::Unwritten(Box::new(report))) }
+        if report.ranges.is_empty() {
+            Ok(())
+        } else {
+            Err(ReadRefusal::Unwritten(Box::new(report)))
+        }
     }
 
     /// Begins a read.
@@ -50,10 +58,10 @@ impl Ledger {
         let number = self.next_watch;
         self.next_watch += 1;
         for piece in &pending {
-            if let Some(unit) = self.units.get_mut(&piece.unit) {
-                if unit.watches.last() != Some(&number) {
-                    unit.watches.push(number);
-                }
+            if let Some(unit) = self.units.get_mut(&piece.unit)
+                && unit.watches.last() != Some(&number)
+            {
+                unit.watches.push(number);
             }
         }
         let entry = WatchEntry {
@@ -64,7 +72,10 @@ impl Ledger {
             stale: Vec::new(),
         };
         self.watches.insert(number, entry);
-        Ok(Watch { manager: Rc::clone(&self.manager), number })
+        Ok(Watch {
+            manager: Rc::clone(&self.manager),
+            number,
+        })
     }
 
     /// How a read stands.
@@ -83,7 +94,11 @@ impl Ledger {
         let mut stale = entry.stale.clone();
         stale.sort_unstable_by_key(|(range, _)| range.start);
         let named = (entry.buffer, &entry.label, entry.range);
-        Ok(Watched::Unwritten(Box::new(UnwrittenReport::new(&self.graph, named, stale))))
+        Ok(Watched::Unwritten(Box::new(UnwrittenReport::new(
+            &self.graph,
+            named,
+            stale,
+        ))))
     }
 
     /// Every submission that must settle before these pieces are known.
@@ -95,7 +110,9 @@ impl Ledger {
             if !seen.insert(id) {
                 continue;
             }
-            let Some(unit) = self.units.get(&id) else { continue };
+            let Some(unit) = self.units.get(&id) else {
+                continue;
+            };
             if let Progress::Submitted(submission) = unit.progress {
                 submissions.insert(submission);
             }
@@ -106,7 +123,9 @@ impl Ledger {
 
     /// Forgets a read: nothing waits for it any more, and it holds no failure.
     pub(crate) fn forget_watch(&mut self, number: u64) {
-        let Some(entry) = self.watches.remove(&number) else { return };
+        let Some(entry) = self.watches.remove(&number) else {
+            return;
+        };
         for piece in entry.pending {
             if let Some(unit) = self.units.get_mut(&piece.unit) {
                 unit.watches.retain(|watch| *watch != number);
@@ -126,10 +145,16 @@ impl Ledger {
             let mut at = entry.range.start;
             entry.stale.sort_unstable_by_key(|(range, _)| range.start);
             for (range, _) in &entry.stale {
-                gaps.push(ByteRange { start: at, end: range.start.max(at) });
+                gaps.push(ByteRange {
+                    start: at,
+                    end: range.start.max(at),
+                });
                 at = at.max(range.end);
             }
-            gaps.push(ByteRange { start: at, end: entry.range.end.max(at) });
+            gaps.push(ByteRange {
+                start: at,
+                end: entry.range.end.max(at),
+            });
             for gap in gaps.into_iter().filter(|gap| !gap.is_empty()) {
                 self.graph.hold(Provenance::Root(root), 1);
                 entry.stale.push((gap, Claim::Failed(root)));

@@ -8,8 +8,16 @@ use core::fmt;
 
 /// Bytes `start..end` of one buffer, with the name the buffer was reserved under.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(large_number_types_as_bigints))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "camelCase")
+)]
+#[cfg_attr(
+    feature = "typescript",
+    derive(tsify::Tsify),
+    tsify(large_number_types_as_bigints)
+)]
 pub struct Region {
     /// The buffer. It may have been freed since.
     pub buffer_id: BufferId,
@@ -23,7 +31,11 @@ pub struct Region {
 
 impl fmt::Display for Region {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "\"{}\" ({}) bytes [{}, {})", self.label, self.buffer_id, self.start, self.end)
+        write!(
+            formatter,
+            "\"{}\" ({}) bytes [{}, {})",
+            self.label, self.buffer_id, self.start, self.end
+        )
     }
 }
 

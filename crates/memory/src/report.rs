@@ -5,6 +5,7 @@ use crate::error_graph::{ErrorGraph, SkipStep};
 use crate::failure::FailureKind;
 use crate::identity::{BufferId, FailureId};
 use crate::taint::Claim;
+use alloc::collections::BTreeSet;
 use alloc::rc::Rc;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -12,7 +13,11 @@ use core::fmt;
 
 /// What is known of a byte, from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "kebab-case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "kebab-case")
+)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub enum TaintState {
     /// Last written by work that succeeded, or fresh.
@@ -41,8 +46,16 @@ impl fmt::Display for TaintState {
 
 /// Bytes of the read that may not be returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(large_number_types_as_bigints))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "camelCase")
+)]
+#[cfg_attr(
+    feature = "typescript",
+    derive(tsify::Tsify),
+    tsify(large_number_types_as_bigints)
+)]
 pub struct UnwrittenRange {
     /// First byte, in the buffer's coordinates.
     pub start: u64,
@@ -56,8 +69,16 @@ pub struct UnwrittenRange {
 
 /// A failure that a read ran into, and how it came to the bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(large_number_types_as_bigints))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "camelCase")
+)]
+#[cfg_attr(
+    feature = "typescript",
+    derive(tsify::Tsify),
+    tsify(large_number_types_as_bigints)
+)]
 pub struct ReportedFailure {
     /// The failure.
     pub id: FailureId,
@@ -74,8 +95,16 @@ pub struct ReportedFailure {
 
 /// Why a read was refused. Complete: every range, every failure once, every step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(large_number_types_as_bigints))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "camelCase")
+)]
+#[cfg_attr(
+    feature = "typescript",
+    derive(tsify::Tsify),
+    tsify(large_number_types_as_bigints)
+)]
 pub struct UnwrittenReport {
     /// The buffer that was read.
     pub buffer_id: BufferId,
@@ -106,17 +135,30 @@ impl UnwrittenReport {
             ranges: Vec::new(),
             failures: Vec::new(),
         };
+        let mut named = BTreeSet::new();
         for (piece, claim) in stale {
-            report.add(graph, piece, claim);
+            report.add(graph, &mut named, piece, claim);
         }
         report
     }
 
-    fn add(&mut self, graph: &ErrorGraph, piece: ByteRange, claim: Claim) {
-        let Some(provenance) = claim.provenance() else { return };
+    fn add(
+        &mut self,
+        graph: &ErrorGraph,
+        named: &mut BTreeSet<FailureId>,
+        piece: ByteRange,
+        claim: Claim,
+    ) {
+        let Some(provenance) = claim.provenance() else {
+            return;
+        };
         let failure_id = graph.root(provenance);
-        let range =
-            UnwrittenRange { start: piece.start, end: piece.end, state: claim_state(claim), failure_id };
+        let range = UnwrittenRange {
+            start: piece.start,
+            end: piece.end,
+            state: claim_state(claim),
+            failure_id,
+        };
         match self.ranges.last_mut() {
             Some(last)
                 if last.end == range.start
@@ -126,10 +168,12 @@ impl UnwrittenReport {
             }
             _ => self.ranges.push(range),
         }
-        if self.failures.iter().any(|known| known.id == failure_id) {
+        if !named.insert(failure_id) {
             return;
         }
-        let Some(failure) = graph.error(failure_id) else { return };
+        let Some(failure) = graph.error(failure_id) else {
+            return;
+        };
         self.failures.push(ReportedFailure {
             id: failure_id,
             kind: failure.kind,
@@ -156,7 +200,11 @@ impl fmt::Display for UnwrittenReport {
             writeln!(formatter, "{}: {}", failure.work, failure.message)?;
             writeln!(formatter, "  {}, {}", failure.id, failure.kind)?;
             for step in &failure.path {
-                writeln!(formatter, "  skipped {}: needed {}, left {}", step.work, step.needed, step.produced)?;
+                writeln!(
+                    formatter,
+                    "  skipped {}: needed {}, left {}",
+                    step.work, step.needed, step.produced
+                )?;
             }
         }
         write!(

@@ -9,12 +9,12 @@ use crate::ledger::{Ledger, Standing};
 use crate::region::Place;
 use crate::taint::Claim;
 use crate::unit::{Dependent, Progress, Unit};
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeSet, VecDeque};
 use alloc::format;
 use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 /// How a unit of work may go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,17 +134,20 @@ impl Ledger {
     }
 
     /// Notes which pending units the work reads from, each once, and tells them.
-    fn depend(&mut self, unit: UnitId, reads: &[BufferBinding]) -> Result<Vec<UnitId>, HandleError> {
-        let mut inputs = Vec::new();
+    fn depend(
+        &mut self,
+        unit: UnitId,
+        reads: &[BufferBinding],
+    ) -> Result<BTreeSet<UnitId>, HandleError> {
+        let mut inputs = BTreeSet::new();
         for binding in reads {
             let buffer = self.usable(binding)?;
             let mut found: SmallVec<[(UnitId, u64); 4]> = SmallVec::new();
             for (range, claim) in buffer.taint.within(binding.range()) {
-                if let Claim::Unit(input) = claim {
-                    if !inputs.contains(&input) {
-                        inputs.push(input);
-                        found.push((input, range.start));
-                    }
+                if let Claim::Unit(input) = claim
+                    && inputs.insert(input)
+                {
+                    found.push((input, range.start));
                 }
             }
             if found.is_empty() {
@@ -154,7 +157,11 @@ impl Ledger {
             for (input, at) in found {
                 if let Some(entry) = self.units.get_mut(&input) {
                     let at = (needed.buffer, at);
-                    entry.dependents.push(Dependent { unit, needed: needed.clone(), at });
+                    entry.dependents.push(Dependent {
+                        unit,
+                        needed: needed.clone(),
+                        at,
+                    });
                 }
             }
         }
@@ -163,13 +170,17 @@ impl Ledger {
 
     /// The unit's own work succeeded.
     pub(crate) fn finish_clean(&mut self, id: UnitId) {
-        let Some(unit) = self.units.get_mut(&id) else { return };
-        let Progress::Running { provisional } = unit.progress else { return };
+        let Some(unit) = self.units.get_mut(&id) else {
+            return;
+        };
+        let Progress::Running { provisional } = unit.progress else {
+            return;
+        };
         unit.progress = Progress::Awaiting;
         let settled = unit.inputs.is_empty();
         self.graph.release(Provenance::Root(provisional));
         if settled {
-            self.settle_clean(VecDeque::from([id]));
+            self.settle_clean(smallvec![id]);
         } else {
             self.touch_writes(id);
         }
@@ -177,11 +188,19 @@ impl Ledger {
 
     /// The unit's own work is encoded; its outcome comes with `submission`.
     pub(crate) fn finish_pending(&mut self, id: UnitId, submission: SubmissionId) {
-        let Some(unit) = self.units.get_mut(&id) else { return };
-        let Progress::Running { provisional } = unit.progress else { return };
+        let Some(unit) = self.units.get_mut(&id) else {
+            return;
+        };
+        let Progress::Running { provisional } = unit.progress else {
+            return;
+        };
         unit.progress = Progress::Submitted(submission);
         self.graph.release(Provenance::Root(provisional));
-        self.submissions.entry(submission).or_default().units.push(id);
+        self.submissions
+            .entry(submission)
+            .or_default()
+            .units
+            .push(id);
         self.touch_writes(id);
     }
 
@@ -215,18 +234,26 @@ impl Ledger {
     }
 
     /// The outcome of a submission is known. False, and no effect, where nothing waits for it.
-    pub(crate) fn settle(&mut self, submission: SubmissionId, outcome: Result<(), Failure>) -> bool {
-        let Some(entry) = self.submissions.remove(&submission) else { return false };
+    pub(crate) fn settle(
+        &mut self,
+        submission: SubmissionId,
+        outcome: Result<(), Failure>,
+    ) -> bool {
+        let Some(entry) = self.submissions.remove(&submission) else {
+            return false;
+        };
         let waiting = |unit: &Unit| unit.progress == Progress::Submitted(submission);
         let mut units = entry.units;
         units.retain(|id| self.units.get(id).is_some_and(waiting));
         let Err(failure) = outcome else {
-            let mut clean = VecDeque::new();
+            let mut clean = SmallVec::new();
             for id in units {
-                let Some(unit) = self.units.get_mut(&id) else { continue };
+                let Some(unit) = self.units.get_mut(&id) else {
+                    continue;
+                };
                 unit.progress = Progress::Awaiting;
                 if unit.inputs.is_empty() {
-                    clean.push_back(id);
+                    clean.push(id);
                 }
             }
             self.settle_clean(clean);
@@ -253,8 +280,11 @@ impl Ledger {
 
     /// The name of the work in which a failure of a whole submission arose.
     fn work_of(&mut self, submission: SubmissionId, units: &[UnitId]) -> Rc<str> {
-        let mut works: Vec<&str> =
-            units.iter().filter_map(|id| self.units.get(id)).map(|unit| &*unit.work).collect();
+        let mut works: Vec<&str> = units
+            .iter()
+            .filter_map(|id| self.units.get(id))
+            .map(|unit| &*unit.work)
+            .collect();
         works.dedup();
         let name = match works.as_slice() {
             [only] => String::from(*only),
@@ -265,9 +295,11 @@ impl Ledger {
 
     /// Units whose own work and inputs have settled clean: releases the bytes they still own, and goes on
     /// with the units that only waited for them.
-    fn settle_clean(&mut self, mut clean: VecDeque<UnitId>) {
-        while let Some(id) = clean.pop_front() {
-            let Some(unit) = self.remove_unit(id) else { continue };
+    fn settle_clean(&mut self, mut clean: SmallVec<[UnitId; 4]>) {
+        while let Some(id) = clean.pop() {
+            let Some(unit) = self.remove_unit(id) else {
+                continue;
+            };
             for place in &unit.writes {
                 for range in self.owned(id, place) {
                     self.set(place.buffer, range, None);
@@ -279,10 +311,12 @@ impl Ledger {
                 }
             }
             for dependent in unit.dependents {
-                let Some(reader) = self.units.get_mut(&dependent.unit) else { continue };
-                reader.inputs.retain(|input| *input != id);
+                let Some(reader) = self.units.get_mut(&dependent.unit) else {
+                    continue;
+                };
+                reader.inputs.remove(&id);
                 if reader.inputs.is_empty() && reader.progress == Progress::Awaiting {
-                    clean.push_back(dependent.unit);
+                    clean.push(dependent.unit);
                 }
             }
             self.spare(unit.writes);
@@ -294,7 +328,9 @@ impl Ledger {
     fn settle_failed(&mut self, mut failed: VecDeque<(UnitId, Cause)>, root: FailureId) {
         let mut held: Vec<StepId> = Vec::new();
         while let Some((id, cause)) = failed.pop_front() {
-            let Some(unit) = self.remove_unit(id) else { continue };
+            let Some(unit) = self.remove_unit(id) else {
+                continue;
+            };
             if let Progress::Running { provisional } = unit.progress {
                 self.graph.release(Provenance::Root(provisional));
             }
@@ -320,7 +356,9 @@ impl Ledger {
                 self.fail_pieces(number, id, |at| claims[unit.place_of(at)]);
             }
             for dependent in &unit.dependents {
-                let Some(parent) = claims[unit.place_of(dependent.at)].provenance() else { continue };
+                let Some(parent) = claims[unit.place_of(dependent.at)].provenance() else {
+                    continue;
+                };
                 let needed = dependent.needed.clone();
                 failed.push_back((dependent.unit, Cause::Read { needed, parent }));
             }
@@ -332,8 +370,15 @@ impl Ledger {
     }
 
     /// The pieces of a read in flight that wait for `unit` are stale now.
-    fn fail_pieces(&mut self, number: u64, unit: UnitId, claim_of: impl Fn((BufferId, u64)) -> Claim) {
-        let Some(watch) = self.watches.get_mut(&number) else { return };
+    fn fail_pieces(
+        &mut self,
+        number: u64,
+        unit: UnitId,
+        claim_of: impl Fn((BufferId, u64)) -> Claim,
+    ) {
+        let Some(watch) = self.watches.get_mut(&number) else {
+            return;
+        };
         let buffer = watch.buffer;
         let mut stale = Vec::new();
         watch.pending.retain(|piece| {
@@ -369,7 +414,11 @@ impl Ledger {
             })
             .collect();
         for (id, size_bytes) in placed {
-            self.set(id, crate::ByteRange::whole(size_bytes), Some(Claim::Failed(root)));
+            self.set(
+                id,
+                crate::ByteRange::whole(size_bytes),
+                Some(Claim::Failed(root)),
+            );
         }
         self.lose_watches(root);
         self.graph.release(Provenance::Root(root));

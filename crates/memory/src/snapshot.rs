@@ -14,8 +14,16 @@ use alloc::vec::Vec;
 
 /// Bytes `start..end` of a buffer, all in one state and under one failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(large_number_types_as_bigints))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "camelCase")
+)]
+#[cfg_attr(
+    feature = "typescript",
+    derive(tsify::Tsify),
+    tsify(large_number_types_as_bigints)
+)]
 pub struct TaintSpan {
     /// First byte, in the buffer's coordinates.
     pub start: u64,
@@ -31,8 +39,16 @@ pub struct TaintSpan {
 
 /// One live buffer, and how its bytes stand.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(large_number_types_as_bigints))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "camelCase")
+)]
+#[cfg_attr(
+    feature = "typescript",
+    derive(tsify::Tsify),
+    tsify(large_number_types_as_bigints)
+)]
 pub struct BufferSummary {
     /// The buffer.
     pub buffer_id: BufferId,
@@ -62,8 +78,16 @@ pub struct BufferSummary {
 
 /// Bytes that carry a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(large_number_types_as_bigints))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "camelCase")
+)]
+#[cfg_attr(
+    feature = "typescript",
+    derive(tsify::Tsify),
+    tsify(large_number_types_as_bigints)
+)]
 pub struct Carrier {
     /// The buffer.
     pub buffer_id: BufferId,
@@ -79,8 +103,16 @@ pub struct Carrier {
 
 /// A failure and the live bytes that carry it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(large_number_types_as_bigints))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "camelCase")
+)]
+#[cfg_attr(
+    feature = "typescript",
+    derive(tsify::Tsify),
+    tsify(large_number_types_as_bigints)
+)]
 pub struct GraphFailure {
     /// The failure.
     pub id: FailureId,
@@ -96,8 +128,16 @@ pub struct GraphFailure {
 
 /// A skipped launch on the way from a failure to bytes that carry it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(large_number_types_as_bigints))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "camelCase")
+)]
+#[cfg_attr(
+    feature = "typescript",
+    derive(tsify::Tsify),
+    tsify(large_number_types_as_bigints)
+)]
 pub struct GraphStep {
     /// The root failure.
     pub failure: FailureId,
@@ -113,8 +153,16 @@ pub struct GraphStep {
 
 /// Every failure held, what carries it, and the skips between.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "camelCase"))]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(large_number_types_as_bigints))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize),
+    serde(rename_all = "camelCase")
+)]
+#[cfg_attr(
+    feature = "typescript",
+    derive(tsify::Tsify),
+    tsify(large_number_types_as_bigints)
+)]
 pub struct FailureGraph {
     /// The failures, oldest first.
     pub failures: Vec<GraphFailure>,
@@ -129,14 +177,20 @@ impl Ledger {
             start: range.start,
             end: range.end,
             state: claim_state(claim),
-            failure_id: claim.provenance().map(|provenance| self.graph.root(provenance)),
+            failure_id: claim
+                .provenance()
+                .map(|provenance| self.graph.root(provenance)),
         }
     }
 
     /// Calls `each` with the spans of `range` in order, trusted gaps included, nothing fused.
     fn each_span(&self, buffer: &Buffer, range: ByteRange, mut each: impl FnMut(TaintSpan)) {
-        let trusted =
-            |start, end| TaintSpan { start, end, state: TaintState::Trusted, failure_id: None };
+        let trusted = |start, end| TaintSpan {
+            start,
+            end,
+            state: TaintState::Trusted,
+            failure_id: None,
+        };
         let mut at = range.start;
         for (piece, claim) in buffer.taint.within(range) {
             if piece.start > at {
@@ -180,7 +234,12 @@ impl Ledger {
         let mut spans = exact.iter().peekable();
         for cell in 0..cells {
             let (start, end) = (edge(cell), edge(cell + 1));
-            let mut worst = TaintSpan { start, end, state: TaintState::Trusted, failure_id: None };
+            let mut worst = TaintSpan {
+                start,
+                end,
+                state: TaintState::Trusted,
+                failure_id: None,
+            };
             while let Some(span) = spans.peek().filter(|span| span.start < end) {
                 if span.state > worst.state {
                     worst.state = span.state;
@@ -229,16 +288,23 @@ impl Ledger {
 
     /// The live buffers, by id.
     pub(crate) fn live(&self) -> impl Iterator<Item = (BufferId, &Buffer)> {
-        self.buffers.iter().filter(|(_, buffer)| buffer.is_live()).map(|(id, buffer)| (*id, buffer))
+        self.buffers
+            .iter()
+            .filter(|(_, buffer)| buffer.is_live())
+            .map(|(id, buffer)| (*id, buffer))
     }
 
     pub(crate) fn failure_graph(&self) -> FailureGraph {
         let mut carriers: BTreeMap<FailureId, Vec<Carrier>> = BTreeMap::new();
         for (id, buffer) in self.live() {
             let mut spans = Vec::new();
-            self.each_span(buffer, ByteRange::whole(buffer.size_bytes), |span| push_fused(&mut spans, span));
+            self.each_span(buffer, ByteRange::whole(buffer.size_bytes), |span| {
+                push_fused(&mut spans, span);
+            });
             for span in spans {
-                let Some(failure) = span.failure_id else { continue };
+                let Some(failure) = span.failure_id else {
+                    continue;
+                };
                 carriers.entry(failure).or_default().push(Carrier {
                     buffer_id: id,
                     label: buffer.label.to_string(),
@@ -268,7 +334,11 @@ impl Ledger {
                 Provenance::Step(parent) => index.get(&parent).copied(),
             };
             index.insert(id, u32::try_from(steps.len()).unwrap_or(u32::MAX));
-            steps.push(GraphStep { failure, parent, step });
+            steps.push(GraphStep {
+                failure,
+                parent,
+                step,
+            });
         }
         FailureGraph { failures, steps }
     }
@@ -276,7 +346,10 @@ impl Ledger {
 
 fn push_fused(spans: &mut Vec<TaintSpan>, span: TaintSpan) {
     match spans.last_mut() {
-        Some(last) if (last.state, last.failure_id, last.end) == (span.state, span.failure_id, span.start) => {
+        Some(last)
+            if (last.state, last.failure_id, last.end)
+                == (span.state, span.failure_id, span.start) =>
+        {
             last.end = span.end;
         }
         _ => spans.push(span),

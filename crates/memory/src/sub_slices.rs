@@ -59,7 +59,9 @@ impl<Id: Copy + Eq> SubSlices<Id> {
 
     /// How large a page must be to hold `size_bytes` aligned bytes.
     pub(crate) fn page_size_for(&self, size_bytes: u64, alignment: u64) -> Option<u64> {
-        self.page_size_bytes.max(size_bytes).checked_next_multiple_of(alignment)
+        self.page_size_bytes
+            .max(size_bytes)
+            .checked_next_multiple_of(alignment)
     }
 
     /// The smallest free block that holds `len` bytes, cut to it.
@@ -70,46 +72,78 @@ impl<Id: Copy + Eq> SubSlices<Id> {
         let block = page.free.remove(&offset)?;
         page.cleanups = 0;
         if block_len > len {
-            let rest = FreeBlock { len: block_len - len, used_before: block.used_before };
+            let rest = FreeBlock {
+                len: block_len - len,
+                used_before: block.used_before,
+            };
             page.free.insert(offset + len, rest);
             self.by_length.insert((rest.len, number, offset + len));
         }
-        Some(TakenSlice { id: page.id, page: number, offset, recycled: block.used_before })
+        Some(TakenSlice {
+            id: page.id,
+            page: number,
+            offset,
+            recycled: block.used_before,
+        })
     }
 
     /// A page has come from the storage.
     pub(crate) fn grown(&mut self, id: Id, size_bytes: u64) {
         let number = self.next_page;
         self.next_page += 1;
-        let free = BTreeMap::from([(0, FreeBlock { len: size_bytes, used_before: false })]);
-        self.pages.insert(number, Page { id, size_bytes, free, cleanups: 0 });
+        let free = BTreeMap::from([(
+            0,
+            FreeBlock {
+                len: size_bytes,
+                used_before: false,
+            },
+        )]);
+        self.pages.insert(
+            number,
+            Page {
+                id,
+                size_bytes,
+                free,
+                cleanups: 0,
+            },
+        );
         self.by_length.insert((size_bytes, number, 0));
         self.page_bytes += size_bytes;
     }
 
     /// Takes a slice back and joins it with its free neighbours.
     pub(crate) fn free(&mut self, number: u64, mut offset: u64, mut len: u64) {
-        let Some(page) = self.pages.get_mut(&number) else { return };
-        if let Some((&before, &block)) = page.free.range(..offset).next_back() {
-            if before + block.len == offset {
-                page.free.remove(&before);
-                self.by_length.remove(&(block.len, number, before));
-                offset = before;
-                len += block.len;
-            }
+        let Some(page) = self.pages.get_mut(&number) else {
+            return;
+        };
+        if let Some((&before, &block)) = page.free.range(..offset).next_back()
+            && before + block.len == offset
+        {
+            page.free.remove(&before);
+            self.by_length.remove(&(block.len, number, before));
+            offset = before;
+            len += block.len;
         }
         if let Some(&block) = page.free.get(&(offset + len)) {
             page.free.remove(&(offset + len));
             self.by_length.remove(&(block.len, number, offset + len));
             len += block.len;
         }
-        page.free.insert(offset, FreeBlock { len, used_before: true });
+        page.free.insert(
+            offset,
+            FreeBlock {
+                len,
+                used_before: true,
+            },
+        );
         self.by_length.insert((len, number, offset));
     }
 
     /// A page is no longer to be used, and its slices are not coming back.
     pub(crate) fn abandon(&mut self, number: u64) {
-        let Some(page) = self.pages.remove(&number) else { return };
+        let Some(page) = self.pages.remove(&number) else {
+            return;
+        };
         self.page_bytes -= page.size_bytes;
         for (offset, block) in page.free {
             self.by_length.remove(&(block.len, number, offset));
@@ -117,9 +151,17 @@ impl<Id: Copy + Eq> SubSlices<Id> {
     }
 
     pub(crate) fn cleanup<S: Storage<Id = Id>>(&mut self, storage: &mut S, explicit: bool) {
-        let Self { pages, by_length, page_bytes, .. } = self;
+        let Self {
+            pages,
+            by_length,
+            page_bytes,
+            ..
+        } = self;
         pages.retain(|number, page| {
-            let unused = page.free.get(&0).is_some_and(|block| block.len == page.size_bytes);
+            let unused = page
+                .free
+                .get(&0)
+                .is_some_and(|block| block.len == page.size_bytes);
             if !unused {
                 page.cleanups = 0;
                 return true;

@@ -62,16 +62,6 @@ enum Spans {
 }
 
 impl Taint {
-    /// How many ranges are claimed.
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        match &self.spans {
-            Spans::None => 0,
-            Spans::One(..) => 1,
-            Spans::Many(spans) => spans.len(),
-        }
-    }
-
     /// The claims that touch `range`, cut to it, in order.
     pub(crate) fn within(&self, range: ByteRange) -> impl Iterator<Item = (ByteRange, Claim)> + '_ {
         let (one, many) = match &self.spans {
@@ -87,17 +77,29 @@ impl Taint {
             }
         };
         one.into_iter()
-            .chain(many.into_iter().flatten().map(|(start, span)| (*start, *span)))
+            .chain(
+                many.into_iter()
+                    .flatten()
+                    .map(|(start, span)| (*start, *span)),
+            )
             .filter_map(move |(start, span)| {
                 let start = start.max(range.start);
                 let end = span.end.min(range.end);
-                ByteRange::new(start, end).ok().filter(|cut| !cut.is_empty()).map(|cut| (cut, span.claim))
+                ByteRange::new(start, end)
+                    .ok()
+                    .filter(|cut| !cut.is_empty())
+                    .map(|cut| (cut, span.claim))
             })
     }
 
     /// Gives `range` to `claim`, or to nothing: whatever held those bytes loses exactly them. Tells
     /// `changes` of every span that appeared or went. An empty range changes nothing.
-    pub(crate) fn set(&mut self, range: ByteRange, claim: Option<Claim>, changes: &mut Vec<Change>) {
+    pub(crate) fn set(
+        &mut self,
+        range: ByteRange,
+        claim: Option<Claim>,
+        changes: &mut Vec<Change>,
+    ) {
         if range.is_empty() {
             return;
         }
@@ -105,18 +107,31 @@ impl Taint {
             self.spans = done;
             return;
         }
-        let Spans::Many(spans) = &mut self.spans else { return };
+        let Spans::Many(spans) = &mut self.spans else {
+            return;
+        };
         set_in_tree(spans, range, claim, changes);
     }
 
     /// The new state where no more than one span results and there is no tree; otherwise makes a tree.
-    fn set_inline(&mut self, range: ByteRange, claim: Option<Claim>, changes: &mut Vec<Change>) -> Option<Spans> {
+    fn set_inline(
+        &mut self,
+        range: ByteRange,
+        claim: Option<Claim>,
+        changes: &mut Vec<Change>,
+    ) -> Option<Spans> {
         let (start, span) = match &self.spans {
             Spans::Many(_) => return None,
             Spans::None => {
                 return Some(claim.map_or(Spans::None, |claim| {
                     changes.push(Change::Gained(claim));
-                    Spans::One(range.start, Span { end: range.end, claim })
+                    Spans::One(
+                        range.start,
+                        Span {
+                            end: range.end,
+                            claim,
+                        },
+                    )
                 }));
             }
             Spans::One(start, span) => (*start, *span),
@@ -125,7 +140,13 @@ impl Taint {
             changes.push(Change::Lost(span.claim));
             return Some(claim.map_or(Spans::None, |claim| {
                 changes.push(Change::Gained(claim));
-                Spans::One(range.start, Span { end: range.end, claim })
+                Spans::One(
+                    range.start,
+                    Span {
+                        end: range.end,
+                        claim,
+                    },
+                )
             }));
         }
         if claim.is_none() {
@@ -136,7 +157,13 @@ impl Taint {
                 return Some(Spans::One(range.end, span));
             }
             if span.end <= range.end {
-                return Some(Spans::One(start, Span { end: range.start, claim: span.claim }));
+                return Some(Spans::One(
+                    start,
+                    Span {
+                        end: range.start,
+                        claim: span.claim,
+                    },
+                ));
             }
         }
         self.spans = Spans::Many(BTreeMap::from([(start, span)]));
@@ -161,18 +188,26 @@ fn set_in_tree(
     claim: Option<Claim>,
     changes: &mut Vec<Change>,
 ) {
-    let ByteRange { mut start, mut end, .. } = range;
+    let ByteRange {
+        mut start, mut end, ..
+    } = range;
     // A span that begins before the range keeps its front, and its tail if it outlasts the range.
-    if let Some((&before, &span)) = spans.range(..start).next_back() {
-        if span.end > start {
-            if claim == Some(span.claim) && span.end >= end {
-                return;
-            }
-            spans.insert(before, Span { end: start, claim: span.claim });
-            if span.end > end {
-                spans.insert(end, span);
-                changes.push(Change::Gained(span.claim));
-            }
+    if let Some((&before, &span)) = spans.range(..start).next_back()
+        && span.end > start
+    {
+        if claim == Some(span.claim) && span.end >= end {
+            return;
+        }
+        spans.insert(
+            before,
+            Span {
+                end: start,
+                claim: span.claim,
+            },
+        );
+        if span.end > end {
+            spans.insert(end, span);
+            changes.push(Change::Gained(span.claim));
         }
     }
     while let Some((&inside, &span)) = spans.range(start..end).next() {
@@ -184,19 +219,20 @@ fn set_in_tree(
         }
     }
     let Some(claim) = claim else { return };
-    if let Some((&before, &span)) = spans.range(..start).next_back() {
-        if span.end == start && span.claim == claim {
-            spans.remove(&before);
-            changes.push(Change::Lost(claim));
-            start = before;
-        }
+    if let Some((&before, &span)) = spans.range(..start).next_back()
+        && span.end == start
+        && span.claim == claim
+    {
+        spans.remove(&before);
+        changes.push(Change::Lost(claim));
+        start = before;
     }
-    if let Some(&span) = spans.get(&end) {
-        if span.claim == claim {
-            spans.remove(&end);
-            changes.push(Change::Lost(claim));
-            end = span.end;
-        }
+    if let Some(&span) = spans.get(&end)
+        && span.claim == claim
+    {
+        spans.remove(&end);
+        changes.push(Change::Lost(claim));
+        end = span.end;
     }
     changes.push(Change::Gained(claim));
     spans.insert(start, Span { end, claim });

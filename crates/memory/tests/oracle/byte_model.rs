@@ -1,0 +1,214 @@
+//! The model: for every byte the number of the operation that wrote it last, and for every operation
+//! what became of it, recomputed from scratch after every event. Slow, and built of nothing the crate
+//! has: no ranges, no graph, no reference counts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What became of an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    Clean,
+    Pending,
+    Failed(String),
+    Skipped(String),
+}
+
+impl Fate {
+    pub fn root(&self) -> Option<&str> {
+        match self {
+            Fate::Failed(root) | Fate::Skipped(root) => Some(root),
+            Fate::Clean | Fate::Pending => None,
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Operation {
+    fate: Fate,
+    /// The submission its own outcome waits for.
+    waits_for: Option<u64>,
+    /// Operations whose pending bytes it read.
+    read: BTreeSet<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ModelBuffer {
+    /// The last writer of each byte.
+    pub writer: Vec<usize>,
+    /// The value of each byte, where its last writer is clean.
+    pub value: Vec<u8>,
+    pub unallocated: bool,
+    pub lost: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct ByteModel {
+    operations: Vec<Operation>,
+    pub buffers: BTreeMap<u64, ModelBuffer>,
+    blamed: BTreeMap<u64, String>,
+}
+
+/// A range of a buffer: (buffer, start, end).
+pub type Bytes = (u64, usize, usize);
+
+impl ByteModel {
+    pub fn operation(&mut self, fate: Fate) -> usize {
+        self.operations.push(Operation {
+            fate,
+            waits_for: None,
+            read: BTreeSet::new(),
+        });
+        self.operations.len() - 1
+    }
+
+    pub fn fate(&self, operation: usize) -> &Fate {
+        &self.operations[operation].fate
+    }
+
+    pub fn fate_of(&self, buffer: u64, byte: usize) -> &Fate {
+        self.fate(self.buffers[&buffer].writer[byte])
+    }
+
+    /// Whether a launch over these would be skipped.
+    pub fn would_skip(&self, reads: &[Bytes], writes: &[Bytes]) -> bool {
+        let stale = |&(buffer, start, end): &Bytes| {
+            (start..end).any(|byte| self.fate_of(buffer, byte).root().is_some())
+        };
+        let unallocated =
+            |&(buffer, start, end): &Bytes| start < end && self.buffers[&buffer].unallocated;
+        reads.iter().any(stale) || writes.iter().any(unallocated)
+    }
+
+    /// The roots that a skip of such a launch may name.
+    pub fn roots(&self, bytes: &[Bytes]) -> BTreeSet<String> {
+        let mut roots = BTreeSet::new();
+        for &(buffer, start, end) in bytes {
+            roots.extend(
+                (start..end)
+                    .filter_map(|byte| self.fate_of(buffer, byte).root())
+                    .map(String::from),
+            );
+        }
+        roots
+    }
+
+    /// A launch: who wrote what it reads is noted before it writes.
+    pub fn launch(&mut self, fate: Fate, reads: &[Bytes], writes: &[Bytes]) -> usize {
+        let operation = self.operation(fate);
+        for &(buffer, start, end) in reads {
+            for byte in start..end {
+                let writer = self.buffers[&buffer].writer[byte];
+                if self.operations[writer].fate == Fate::Pending {
+                    self.operations[operation].read.insert(writer);
+                }
+            }
+        }
+        for &(buffer, start, end) in writes {
+            let target = self.buffers.get_mut(&buffer).expect("a live buffer");
+            if !target.unallocated {
+                target.writer[start..end].fill(operation);
+            }
+        }
+        operation
+    }
+
+    pub fn fill(&mut self, writes: &[Bytes], value: u8) {
+        for &(buffer, start, end) in writes {
+            self.buffers.get_mut(&buffer).expect("a live buffer").value[start..end].fill(value);
+        }
+    }
+
+    pub fn finish(&mut self, operation: usize, fate: Fate, waits_for: Option<u64>) {
+        self.operations[operation].fate = fate;
+        self.operations[operation].waits_for = waits_for;
+        self.propagate();
+    }
+
+    /// One operation of a submission turns out to be the culprit.
+    pub fn blame(&mut self, operation: usize, root: &str) {
+        if self.operations[operation].fate != Fate::Pending {
+            return;
+        }
+        if let Some(submission) = self.operations[operation].waits_for {
+            self.blamed.entry(submission).or_insert_with(|| root.into());
+        }
+        self.operations[operation].fate = Fate::Failed(root.into());
+        self.propagate();
+    }
+
+    pub fn settle(&mut self, submission: u64, failure: Option<&str>) {
+        let failure = failure.map(|root| self.blamed.get(&submission).map_or(root, String::as_str));
+        let failure = failure.map(String::from);
+        for operation in &mut self.operations {
+            if operation.waits_for == Some(submission) {
+                operation.waits_for = None;
+                if let (Some(root), Fate::Pending) = (&failure, &operation.fate) {
+                    operation.fate = Fate::Failed(root.clone());
+                }
+            }
+        }
+        self.propagate();
+    }
+
+    pub fn lose(&mut self, root: &str) -> usize {
+        for operation in &mut self.operations {
+            operation.waits_for = None;
+            if operation.fate == Fate::Pending {
+                operation.fate = Fate::Failed(root.into());
+            }
+        }
+        let lost = self.operation(Fate::Failed(root.into()));
+        for buffer in self
+            .buffers
+            .values_mut()
+            .filter(|buffer| !buffer.unallocated && !buffer.lost)
+        {
+            buffer.writer.fill(lost);
+            buffer.lost = true;
+        }
+        lost
+    }
+
+    /// Until nothing changes: what read failed bytes is skipped; what waits for nothing is clean.
+    fn propagate(&mut self) {
+        loop {
+            let mut changed = false;
+            for index in 0..self.operations.len() {
+                if self.operations[index].fate != Fate::Pending {
+                    continue;
+                }
+                let mut fate = if self.operations[index].waits_for.is_some() {
+                    Fate::Pending
+                } else {
+                    Fate::Clean
+                };
+                for &input in &self.operations[index].read {
+                    match &self.operations[input].fate {
+                        Fate::Clean => {}
+                        Fate::Pending => fate = Fate::Pending,
+                        Fate::Failed(root) | Fate::Skipped(root) => {
+                            fate = Fate::Skipped(root.clone());
+                            break;
+                        }
+                    }
+                }
+                changed |= fate != Fate::Pending;
+                self.operations[index].fate = fate;
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// The submissions an operation waits for, its inputs' included.
+    pub fn awaited(&self, operation: usize, into: &mut BTreeSet<u64>) {
+        if self.operations[operation].fate != Fate::Pending {
+            return;
+        }
+        into.extend(self.operations[operation].waits_for);
+        for &input in &self.operations[operation].read {
+            self.awaited(input, into);
+        }
+    }
+}
