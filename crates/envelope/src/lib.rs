@@ -1,4 +1,86 @@
-//! The FLYSESS1 envelope: one file holding a whole session at one committed boundary.
+//! The FLYSESS1 envelope: one file that holds every participant's state at one committed boundary.
+//!
+//! # Mental model
+//!
+//! An envelope is a [`Manifest`] and named payloads. The manifest says which boundary of which session it
+//! is, whose state each payload holds, and what a session must share with it to restore it
+//! ([`compare_compatibility`]). [`encode`] turns both into bytes, [`decode`] turns bytes into views of
+//! them. There is exactly one encoding of an envelope: the manifest is canonical JSON, offsets follow from
+//! lengths, padding is zero. So every bit of a file is covered, and a file that decodes is the file that
+//! was written. [`describe`] tells how much of a file that does not decode is whole.
+//!
+//! Version 1 is the format of the reference implementation, read and written byte for byte: SHA-256, and a
+//! footer digest over the whole file. Version 2 is the default: BLAKE3, and a footer digest over
+//! everything up to the end of the table, so that each payload byte is hashed once and one payload can be
+//! verified without the others.
+//!
+//! The scalars of the session protocol live here too, because the manifest is made of them: [`Id`],
+//! [`U64`], [`Digest`], [`Scope`], [`RationalNs`], canonical JSON, strict JSON, and the derivation of
+//! seeds.
+//!
+//! # Who is responsible for what
+//!
+//! Validation is this crate's: a reader enforces every rule in a fixed order and names the first that is
+//! broken ([`EnvelopeError`], [`EnvelopeRule`]); a writer refuses what a reader would. Lifetime is the
+//! caller's: a decoded envelope borrows from the bytes it was read from. Nothing here starts a thread,
+//! keeps state or does I/O; [`write_envelope`] writes to a sink it is given.
+//!
+//! # Invariants
+//!
+//! - `decode(encode(x))` is `x`, and encoding what was decoded gives the same bytes.
+//! - No input makes a reader panic, loop, or allocate more than in proportion to the input.
+//! - Every payload is referred to exactly once by the manifest.
+//! - A value has one spelling: ids, counters, digests and fractions are refused in any other.
+//!
+//! # What it does not do
+//!
+//! It does not say whether a checkpoint is *wanted*: sessions, epochs and generations are for the session
+//! and the store to judge. Digests protect against accident, not against forgery: there is no signature.
+//! Payloads are opaque.
+//!
+//! # Example
+//!
+//! ```
+//! use wellwritten_envelope::{Digest, EnvelopeRule, Id, Manifest, decode, encode};
+//!
+//! let digest = Digest::blake3(b"what a session is made of").to_string();
+//! let manifest: Manifest = serde_json::from_value(serde_json::json!({
+//!     "envelopeVersion": 2, "digestAlgorithm": "blake3", "checkpointId": "c1",
+//!     "sourceScope": {"sessionId": "demo", "epoch": "e1", "step": "42"},
+//!     "episodeId": "ep1", "worldTime": {"numerator": "700000000", "denominator": "1"},
+//!     "schedulerId": "lockstep-v1", "compositionDigest": digest, "portMap": [],
+//!     "compatibility": {
+//!         "backendDigest": digest, "contentDigest": digest, "patchDigest": digest,
+//!         "controllerDigest": digest, "parserDigest": digest, "stateFormatId": "arena-1",
+//!     },
+//!     "environment": {"workerId": "arena", "payload": "world"},
+//!     "agents": [],
+//!     "coordinator": {
+//!         "taskLedger": "task-ledger", "priorInspection": "prior-inspection", "executorState": [],
+//!         "admissionState": "coordinator-admission",
+//!         "eventWatermarks": {"lastSourceStep": "41", "issued": "7"},
+//!     },
+//!     "helperState": [], "payloads": [],
+//! }))?;
+//! let world = Id::parse("world")?;
+//! let payloads = [
+//!     (world.clone(), &[1, 2, 3][..]),
+//!     (Id::parse("task-ledger")?, b"{}"),
+//!     (Id::parse("prior-inspection")?, b"{}"),
+//!     (Id::parse("coordinator-admission")?, b"{}"),
+//! ];
+//! let mut bytes = encode(&manifest, &payloads)?;
+//!
+//! let envelope = decode(&bytes)?;
+//! assert_eq!(envelope.payload(&world), Some(&[1, 2, 3][..]));
+//! assert_eq!(envelope.manifest.source_scope.step.get(), 42);
+//!
+//! let offset = usize::try_from(envelope.payloads[0].offset)?;
+//! bytes[offset] ^= 1;
+//! assert_eq!(decode(&bytes).unwrap_err().rule(), EnvelopeRule::PayloadDigest);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
 mod byte_layout;
 mod canonical_json;
 mod compatibility;

@@ -41,7 +41,7 @@ fn other_files() {
             .to_vec();
     assert_eq!(
         refused(&text, EnvelopeRule::Magic),
-        "not an envelope: the first 8 bytes must be FLYSESS1, found \"{\\\"this\\\"\""
+        "not an envelope: the first 8 bytes must be FLYSESS1, found \"{\\\"this\\\":\""
     );
     text.truncate(79);
     assert_eq!(
