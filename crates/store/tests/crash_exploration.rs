@@ -159,6 +159,8 @@ fn recover(
     findings
 }
 
+/// Explores a medium that does every sync, or all of it up to the first violation on one that ignores a
+/// sync.
 fn explore(ignored: Option<&SyncIgnored>) -> Findings {
     let medium = SimulatedMedium::new();
     if let Some(ignored) = ignored {
@@ -180,6 +182,9 @@ fn explore(ignored: Option<&SyncIgnored>) -> Findings {
     let mut seen = BTreeSet::new();
     let mut recovered_images = BTreeSet::new();
     for (moment, snapshot) in snapshots.iter().enumerate() {
+        if ignored.is_some() && !findings.violations.is_empty() {
+            break;
+        }
         let acknowledged = acknowledged_at.iter().filter(|at| **at <= moment).count();
         let allowed: Vec<_> = (acknowledged..=COMMITS.min(acknowledged + 1)).map(listing_after).collect();
         findings += crash_everywhere(snapshot, &allowed, &mut seen);

@@ -34,6 +34,8 @@ pub enum Operation {
 pub enum Fault {
     /// It does nothing and reports this.
     Fails(MediumError),
+    /// It never returns, so that its future can only be dropped; it does nothing.
+    Hangs,
     /// It does what it should and reports this nevertheless.
     HappensAndFails(MediumError),
     /// A write keeps only this many bytes and reports the short count, as one browser does.
@@ -222,17 +224,22 @@ impl SimulatedMedium {
         now.names.insert(name.to_owned(), vec![number]);
     }
 
-    /// Counts the call and takes its fault; `Ok(Some(error))` is to be returned after the effect.
-    fn enter(&self, operation: Operation) -> Result<Option<Fault>, MediumError> {
+    /// Counts the call and takes its fault; what is returned has to do with the call's effect.
+    async fn enter(&self, operation: Operation) -> Result<Option<Fault>, MediumError> {
+        match self.count(operation) {
+            Some(Fault::Fails(error)) => Err(error),
+            Some(Fault::Hangs) => std::future::pending().await,
+            fault => Ok(fault),
+        }
+    }
+
+    fn count(&self, operation: Operation) -> Option<Fault> {
         let mut disk = self.disk.borrow_mut();
         let before = disk.now.clone();
         disk.snapshots.push(before);
         let number = disk.operations.len();
         disk.operations.push(operation);
-        match disk.faults.remove(&number) {
-            Some(Fault::Fails(error)) => Err(error),
-            fault => Ok(fault),
-        }
+        disk.faults.remove(&number)
     }
 
     /// Whether the sync just entered is one that is not to be done.
@@ -312,7 +319,7 @@ impl StoreMedium for SimulatedMedium {
     }
 
     async fn write_new(&self, name: &str, bytes: &[u8]) -> Result<(), MediumError> {
-        let fault = self.enter(Operation::WriteNew(name.to_owned()))?;
+        let fault = self.enter(Operation::WriteNew(name.to_owned())).await?;
         let mut disk = self.disk.borrow_mut();
         if disk.now.visible(name).is_some() {
             return Err(MediumError::AlreadyExists {
@@ -340,7 +347,7 @@ impl StoreMedium for SimulatedMedium {
     }
 
     async fn sync(&self, name: &str) -> Result<(), MediumError> {
-        let fault = self.enter(Operation::Sync(name.to_owned()))?;
+        let fault = self.enter(Operation::Sync(name.to_owned())).await?;
         let ignored = self.is_ignored();
         let now = &mut self.disk.borrow_mut().now;
         let number = now.visible(name).ok_or_else(|| not_found(name))?;
@@ -349,7 +356,7 @@ impl StoreMedium for SimulatedMedium {
     }
 
     async fn rename_over(&self, from: &str, to: &str) -> Result<(), MediumError> {
-        let fault = self.enter(Operation::RenameOver(from.to_owned(), to.to_owned()))?;
+        let fault = self.enter(Operation::RenameOver(from.to_owned(), to.to_owned())).await?;
         let now = &mut self.disk.borrow_mut().now;
         let number = now.visible(from).ok_or_else(|| not_found(from))?;
         now.point(to, Some(number));
@@ -358,7 +365,7 @@ impl StoreMedium for SimulatedMedium {
     }
 
     async fn sync_dir(&self) -> Result<(), MediumError> {
-        let fault = self.enter(Operation::SyncDir)?;
+        let fault = self.enter(Operation::SyncDir).await?;
         if !self.is_ignored() {
             for history in self.disk.borrow_mut().now.names.values_mut() {
                 history.drain(..history.len() - 1);
@@ -368,7 +375,7 @@ impl StoreMedium for SimulatedMedium {
     }
 
     async fn read(&self, name: &str) -> Result<Vec<u8>, MediumError> {
-        let fault = self.enter(Operation::Read(name.to_owned()))?;
+        let fault = self.enter(Operation::Read(name.to_owned())).await?;
         reported(fault)?;
         let now = &self.disk.borrow().now;
         let number = now.visible(name).ok_or_else(|| not_found(name))?;
@@ -376,7 +383,7 @@ impl StoreMedium for SimulatedMedium {
     }
 
     async fn list(&self) -> Result<Vec<FileEntry>, MediumError> {
-        let fault = self.enter(Operation::List)?;
+        let fault = self.enter(Operation::List).await?;
         reported(fault)?;
         let disk = self.disk.borrow();
         Ok(disk
@@ -390,7 +397,7 @@ impl StoreMedium for SimulatedMedium {
     }
 
     async fn remove(&self, name: &str) -> Result<(), MediumError> {
-        let fault = self.enter(Operation::Remove(name.to_owned()))?;
+        let fault = self.enter(Operation::Remove(name.to_owned())).await?;
         let mut disk = self.disk.borrow_mut();
         if disk.undeletable.contains(name) {
             return Err(MediumError::Denied {
