@@ -41,7 +41,10 @@ fn slow_string(text: &str) -> String {
             '\n' => quoted += "\\n",
             '\u{c}' => quoted += "\\f",
             '\r' => quoted += "\\r",
-            control if control < ' ' => quoted += &format!("\\u{:04x}", u32::from(control)),
+            control if control < ' ' => {
+                let escape = format!("\\u{:04x}", u32::from(control));
+                quoted.push_str(&escape);
+            }
             other => quoted.push(other),
         }
     }
@@ -59,7 +62,7 @@ fn slow_number(value: f64) -> String {
     // Up to 17 digits are enough for any double; the fewest that read back are the shortest.
     let spelled = (0..17)
         .map(|precision| format!("{value:.precision$e}"))
-        .find(|spelled| spelled.parse::<f64>().unwrap() == value)
+        .find(|spelled| spelled.parse::<f64>().unwrap().to_bits() == value.to_bits())
         .unwrap();
     let (mantissa, exponent) = spelled.split_once('e').unwrap();
     let digits = mantissa.replace('.', "");
@@ -123,7 +126,8 @@ fn has_unsafe_integer(value: &Value) -> bool {
     match value {
         Value::Number(number) => {
             let value = number.as_f64().unwrap().abs();
-            value.fract() == 0.0 && value < 1e21 && value > MAX_SAFE_INTEGER as f64
+            // The first unsafe integer is 2^53.
+            value.fract() == 0.0 && value < 1e21 && value >= 2_f64.powi(53)
         }
         Value::Array(items) => items.iter().any(has_unsafe_integer),
         Value::Object(members) => members.values().any(has_unsafe_integer),

@@ -13,22 +13,22 @@ fn every_changed_field_is_named_with_both_values() {
     type Change = fn(&mut Compatibility);
     let changes: [(CompatibilityField, &str, Change); 6] = [
         (CompatibilityField::Backend, "backend", |it| {
-            it.backend_digest = Digest::blake3(b"x")
+            it.backend_digest = Digest::blake3(b"x");
         }),
         (CompatibilityField::Content, "content", |it| {
-            it.content_digest = Digest::blake3(b"x")
+            it.content_digest = Digest::blake3(b"x");
         }),
         (CompatibilityField::Patch, "patch", |it| {
-            it.patch_digest = Digest::blake3(b"x")
+            it.patch_digest = Digest::blake3(b"x");
         }),
         (CompatibilityField::Controller, "controller", |it| {
             it.controller_digest = Digest::blake3(b"x");
         }),
         (CompatibilityField::Parser, "parser", |it| {
-            it.parser_digest = Digest::blake3(b"x")
+            it.parser_digest = Digest::blake3(b"x");
         }),
         (CompatibilityField::StateFormat, "state-format", |it| {
-            it.state_format_id = id("f2")
+            it.state_format_id = id("f2");
         }),
     ];
     let stored = manifest(EnvelopeVersion::Two).compatibility;

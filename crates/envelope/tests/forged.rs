@@ -26,6 +26,8 @@ fn canary_the_naive_writer_and_the_writer_agree() {
             encoded(version),
             "version {version}"
         );
+        let bytes = encoded(version);
+        assert_eq!(bytes.capacity(), bytes.len(), "the buffer is sized exactly");
         let mut sink = Vec::new();
         let (manifest, payloads) = (manifest(version), payloads());
         let length = write_envelope(&manifest, &views(&payloads), &mut sink).unwrap();

@@ -2,6 +2,7 @@
 //! to the layout it recorded, every corruption it recorded is refused for the recorded reason, and
 //! writing the envelope again gives its bytes.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use base64::Engine as _;
@@ -19,7 +20,14 @@ fn fixture(test: &str, name: &str) -> Option<Value> {
     if let Ok(text) = std::fs::read(&path) {
         return Some(serde_json::from_slice(&text).expect("the fixture is JSON"));
     }
-    println!("SKIPPED {test}: fixture not found at {}", path.display());
+    // Straight to the stream: what a passing test prints is otherwise captured and lost.
+    let notice = format!(
+        "\nSKIPPED {test}: fixture not found at {}\n",
+        path.display()
+    );
+    std::io::stdout()
+        .write_all(notice.as_bytes())
+        .expect("standard output is open");
     None
 }
 

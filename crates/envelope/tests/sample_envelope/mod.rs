@@ -116,6 +116,10 @@ pub fn encoded(version: EnvelopeVersion) -> Vec<u8> {
     wellwritten_envelope::encode(&manifest(version), &views(&payloads())).unwrap()
 }
 
+fn word(length: usize) -> u32 {
+    u32::try_from(length).unwrap()
+}
+
 /// One entry as it will be written, right or wrong.
 #[derive(Clone)]
 pub struct ForgedEntry {
@@ -219,9 +223,9 @@ impl Forgery {
     pub fn write(&self) -> Vec<u8> {
         let table = self.laid_out_table();
         let mut file = b"FLYSESS1".to_vec();
-        let count = self.payload_count.unwrap_or(self.entries.len() as u32);
-        let manifest_bytes = self.manifest_bytes.unwrap_or(self.manifest.len() as u32);
-        let table_offset = self.table_offset.unwrap_or(table as u32);
+        let count = self.payload_count.unwrap_or(word(self.entries.len()));
+        let manifest_bytes = self.manifest_bytes.unwrap_or(word(self.manifest.len()));
+        let table_offset = self.table_offset.unwrap_or(word(table));
         for word in [
             self.version,
             self.header_bytes,
