@@ -1,0 +1,74 @@
+//! Oracle: a random walk of the same speed that eats whatever it bumps into. Over ten seconds, flies find
+//! more food than it does, in total over the seeds. The numbers are printed; they are the same on every
+//! machine. `WELLWRITTEN_LONG=1` runs 20 seeds instead of 3.
+
+use futures::executor::block_on;
+use wellwritten_arena::draw::Draw;
+use wellwritten_arena::food::Food;
+use wellwritten_arena::physics::{Action, Flies};
+use wellwritten_arena::{ArenaConfig, DEFAULT_MASTER_SEED, Inspection};
+
+mod lockstep;
+
+const STEPS: u32 = 600;
+
+async fn foraging(master_seed: u64) -> Vec<u32> {
+    let mut session = lockstep::begin(ArenaConfig {
+        master_seed,
+        ..ArenaConfig::default()
+    })
+    .await;
+    let mut meals = Vec::new();
+    for step in 0..STEPS {
+        session.step(false).await.unwrap();
+        let inspection: Inspection = session.observation.inspection.read().unwrap();
+        meals.resize(inspection.food.eaten as usize, step);
+    }
+    meals
+}
+
+fn random_walk(seed: u32) -> u32 {
+    let mut flies = Flies::new(2);
+    let mut food = Food::new(seed, &flies.cells());
+    let mut draw = Draw::new(!seed);
+    let mut turns = [0_i32; 2];
+    for _ in 0..STEPS {
+        for turn in &mut turns {
+            *turn = *turn * 7 / 8 + draw.below(161).cast_signed() - 80;
+        }
+        let actions = turns.map(|turn| Action {
+            walk: true,
+            feed: true,
+            turn: turn.clamp(-256, 256),
+        });
+        flies.step(&actions, &mut food);
+    }
+    food.eaten()
+}
+
+#[test]
+fn flies_find_more_food_than_a_random_walk() {
+    let long = std::env::var_os("WELLWRITTEN_LONG").is_some();
+    let seeds = if long { 20 } else { 3 };
+    let (mut found, mut walked) = (0, 0);
+    for seed in 0..seeds {
+        let master_seed = DEFAULT_MASTER_SEED + u64::from(seed);
+        let meals = block_on(foraging(master_seed));
+        let walk = random_walk(seed);
+        println!(
+            "master seed {master_seed}: {} meals at steps {meals:?}, random walk {walk}",
+            meals.len()
+        );
+        assert!(
+            seed > 0 || meals.len() >= 4,
+            "the default seed is worth watching"
+        );
+        found += meals.len();
+        walked += walk as usize;
+    }
+    println!(
+        "{seeds} seeds: flies {found}, random walk {walked}, ratio {:.1}",
+        found as f64 / walked.max(1) as f64
+    );
+    assert!(found > 2 * walked.max(1));
+}
