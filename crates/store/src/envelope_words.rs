@@ -1,6 +1,8 @@
 //! What an envelope says of itself, against what the store says of it.
 
-use wellwritten_envelope::{Compatibility, Digest, EnvelopeError, Manifest, decode, decode_header, digest_json};
+use wellwritten_envelope::{
+    Compatibility, Digest, EnvelopeError, Manifest, decode, decode_header, digest_json,
+};
 
 use crate::commit::{CommitError, GenerationBytes};
 use crate::damage::Damage;
@@ -23,9 +25,12 @@ struct Difference {
 /// Checks the record of a commit against the envelope it comes with, without hashing the payloads: the
 /// writer just encoded them, and a second pass over them would be for nothing.
 pub(crate) fn require_stated(generation: &GenerationBytes<'_>) -> Result<(), CommitError> {
-    let head = decode_header(generation.bytes, generation.bytes.len() as u64).map_err(|source| CommitError::NotAnEnvelope {
-        source: Box::new(source),
-    })?;
+    let head =
+        decode_header(generation.bytes, generation.bytes.len() as u64).map_err(|source| {
+            CommitError::NotAnEnvelope {
+                source: Box::new(source),
+            }
+        })?;
     let recorded = [
         generation.checkpoint_id.to_string(),
         generation.session_id.to_string(),

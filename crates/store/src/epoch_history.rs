@@ -69,12 +69,16 @@ impl EpochHistory {
 
     /// Whether the entries are what [`record`](Self::record) makes; said of one read from a file.
     pub(crate) fn is_well_formed(&self) -> bool {
-        let sorted = self.stems.windows(2).all(|pair| pair[0].stem < pair[1].stem);
+        let sorted = self
+            .stems
+            .windows(2)
+            .all(|pair| pair[0].stem < pair[1].stem);
         sorted && self.stems.iter().all(EpochStem::is_well_formed)
     }
 
     fn position(&self, stem: &str) -> Result<usize, usize> {
-        self.stems.binary_search_by(|entry| entry.stem.as_str().cmp(stem))
+        self.stems
+            .binary_search_by(|entry| entry.stem.as_str().cmp(stem))
     }
 }
 
@@ -123,7 +127,17 @@ mod tests {
     #[test]
     fn no_recorded_name_is_ever_new_again() {
         let names = [
-            "e1", "e2", "e9", "e10", "e03", "a", "a7", "7", "demo-1", "demo-1b", "e18446744073709551615",
+            "e1",
+            "e2",
+            "e9",
+            "e10",
+            "e03",
+            "a",
+            "a7",
+            "7",
+            "demo-1",
+            "demo-1b",
+            "e18446744073709551615",
             "e18446744073709551616",
         ];
         let mut history = EpochHistory::default();
@@ -133,13 +147,20 @@ mod tests {
             assert!(next.is_none_or(|next| !model.contains(&next) && !history.is_used(&next)));
             history.record(&id(name));
             model.insert(id(name));
-            assert!(model.iter().all(|used| history.is_used(used)), "after {name}");
+            assert!(
+                model.iter().all(|used| history.is_used(used)),
+                "after {name}"
+            );
             assert!(history.is_well_formed());
         }
         assert!(!history.is_used(&id("b1")));
         assert!(!history.is_used(&id("demo-2")));
         assert_eq!(history.next_after(&id("demo-1")), Some(id("demo-2")));
-        assert_eq!(history.next_after(&id("e1")), None, "the ordinals of `e` are used up");
+        assert_eq!(
+            history.next_after(&id("e1")),
+            None,
+            "the ordinals of `e` are used up"
+        );
     }
 
     #[test]

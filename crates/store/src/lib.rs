@@ -95,7 +95,9 @@ pub use selection::{GenerationFilter, Mismatch, SelectError, Selected, Selection
 pub use store::Store;
 pub use store_config::StoreConfig;
 pub use store_error::{ReadError, StoreError};
-pub use store_manifest::{ManifestFault, RETIRED_IDS, STATE_FORMAT_ID, STORE_MANIFEST_VERSION, StoreManifest};
+pub use store_manifest::{
+    ManifestFault, RETIRED_IDS, STATE_FORMAT_ID, STORE_MANIFEST_VERSION, StoreManifest,
+};
 pub use store_medium::{FileEntry, StoreMedium, Usage};
 pub use store_reader::{Resolution, StoreReader};
 pub use verify_report::{DamageKind, DamageReport, VerifyReport};

@@ -128,7 +128,11 @@ impl StoreMedium for MemoryMedium {
 
     async fn read(&self, name: &str) -> Result<Vec<u8>, MediumError> {
         let folder = self.folder.borrow();
-        folder.files.get(name).cloned().ok_or_else(|| not_found(name))
+        folder
+            .files
+            .get(name)
+            .cloned()
+            .ok_or_else(|| not_found(name))
     }
 
     async fn list(&self) -> Result<Vec<FileEntry>, MediumError> {

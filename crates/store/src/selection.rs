@@ -44,12 +44,26 @@ impl GenerationFilter {
             })
         };
         let text = |id: &Option<Id>| id.as_ref().map(Id::to_string);
-        differs("sessionId", text(&self.session_id), generation.session_id.to_string())
-            .or_else(|| differs("episodeId", text(&self.episode_id), generation.episode_id.to_string()))
-            .or_else(|| {
-                let required = self.compatibility_digest.as_ref().map(Digest::to_string);
-                differs("compatibilityDigest", required, generation.compatibility_digest.to_string())
-            })
+        differs(
+            "sessionId",
+            text(&self.session_id),
+            generation.session_id.to_string(),
+        )
+        .or_else(|| {
+            differs(
+                "episodeId",
+                text(&self.episode_id),
+                generation.episode_id.to_string(),
+            )
+        })
+        .or_else(|| {
+            let required = self.compatibility_digest.as_ref().map(Digest::to_string);
+            differs(
+                "compatibilityDigest",
+                required,
+                generation.compatibility_digest.to_string(),
+            )
+        })
     }
 }
 

@@ -92,7 +92,12 @@ impl<M: StoreMedium> Store<M> {
             .collect()
     }
 
-    async fn clean(&mut self, entry: FileEntry, not_synced: Option<&MediumError>, report: &mut OpenReport) {
+    async fn clean(
+        &mut self,
+        entry: FileEntry,
+        not_synced: Option<&MediumError>,
+        report: &mut OpenReport,
+    ) {
         let temporary = file_name::is_temporary(&entry.name);
         let orphan = file_name::checkpoint_id_of(&entry.name).is_some()
             && !self.reader.manifest.lists_file(&entry.name);
@@ -100,14 +105,19 @@ impl<M: StoreMedium> Store<M> {
             return;
         }
         let kept = if orphan && !self.reader.manifest_found {
-            Some((KeptReason::NoManifest, "there is no store manifest".to_owned()))
+            Some((
+                KeptReason::NoManifest,
+                "there is no store manifest".to_owned(),
+            ))
         } else if let Some(error) = not_synced.filter(|_| orphan) {
             self.leftovers.insert(entry.name.clone());
             Some((KeptReason::ManifestNotDurable, error.to_string()))
         } else {
             self.leftovers.insert(entry.name.clone());
             let removal = self.remove_leftover(&entry.name).await;
-            removal.err().map(|error| (KeptReason::RemovalFailed, error.to_string()))
+            removal
+                .err()
+                .map(|error| (KeptReason::RemovalFailed, error.to_string()))
         };
         let file = entry.name;
         match kept {
@@ -135,7 +145,10 @@ impl<M: StoreMedium> Store<M> {
     /// Waits for about ten operations of the medium (twice that in a store without a manifest, which
     /// first gets an empty one, so that a generation without a manifest always means that a manifest
     /// vanished).
-    pub async fn commit(&mut self, generation: GenerationBytes<'_>) -> Result<Committed, CommitError> {
+    pub async fn commit(
+        &mut self,
+        generation: GenerationBytes<'_>,
+    ) -> Result<Committed, CommitError> {
         self.settle().await?;
         if self.reader.resolution(&generation.checkpoint_id) != Resolution::NotCommitted {
             return Err(CommitError::CheckpointIdUsed {
@@ -151,13 +164,17 @@ impl<M: StoreMedium> Store<M> {
         let mut next = self.reader.manifest.clone();
         let dropped = next.add(info.clone(), self.config.keep_generations);
         let certainty = self.publish(next).await?;
-        self.leftovers.extend(dropped.iter().map(|generation| generation.file.clone()));
+        self.leftovers
+            .extend(dropped.iter().map(|generation| generation.file.clone()));
         // A file that stays is not a failure of this commit: it is tried again by the next one.
         let _ = self.remove_leftovers().await;
         Ok(Committed {
             generation: info,
             certainty,
-            rotated_out: dropped.into_iter().map(|generation| generation.checkpoint_id).collect(),
+            rotated_out: dropped
+                .into_iter()
+                .map(|generation| generation.checkpoint_id)
+                .collect(),
         })
     }
 
@@ -200,7 +217,9 @@ impl<M: StoreMedium> Store<M> {
     async fn settle(&mut self) -> Result<(), CommitError> {
         if self.stale {
             self.reader.refresh().await.map_err(|error| match error {
-                StoreError::ManifestUnreadable { fault } => CommitError::ManifestUnreadable { fault },
+                StoreError::ManifestUnreadable { fault } => {
+                    CommitError::ManifestUnreadable { fault }
+                }
                 StoreError::ManifestVanished => CommitError::ManifestVanished,
                 StoreError::Medium { source } => at(CommitStep::Settle)(source),
                 StoreError::Lock { .. } | StoreError::KeepGenerations { .. } => {
@@ -210,7 +229,11 @@ impl<M: StoreMedium> Store<M> {
             self.stale = false;
         }
         if !self.durable {
-            self.reader.medium.sync_dir().await.map_err(at(CommitStep::Settle))?;
+            self.reader
+                .medium
+                .sync_dir()
+                .await
+                .map_err(at(CommitStep::Settle))?;
             self.durable = true;
         }
         let removal = self.remove_leftovers().await;
@@ -254,7 +277,10 @@ impl<M: StoreMedium> Store<M> {
             .await
             .map_err(at(CommitStep::NameGeneration))?;
         self.leftovers.remove(temporary);
-        medium.sync_dir().await.map_err(at(CommitStep::SyncGenerationName))
+        medium
+            .sync_dir()
+            .await
+            .map_err(at(CommitStep::SyncGenerationName))
     }
 
     /// Step 5 of the commit order: makes `next` the store manifest. The rename is the commit point.
@@ -271,7 +297,12 @@ impl<M: StoreMedium> Store<M> {
         }
         self.stale = true;
         self.durable = false;
-        if let Err(cause) = self.reader.medium.rename_over(temporary, file_name::MANIFEST).await {
+        if let Err(cause) = self
+            .reader
+            .medium
+            .rename_over(temporary, file_name::MANIFEST)
+            .await
+        {
             return self.look_after_rename(&next, cause).await;
         }
         self.leftovers.remove(temporary);
@@ -295,7 +326,9 @@ impl<M: StoreMedium> Store<M> {
     ) -> Result<Certainty, CommitError> {
         match self.reader.refresh().await {
             Ok(()) => self.stale = false,
-            Err(StoreError::Medium { source }) => return Err(CommitError::OutcomeUnknown { source }),
+            Err(StoreError::Medium { source }) => {
+                return Err(CommitError::OutcomeUnknown { source });
+            }
             Err(_) => return Err(CommitError::OutcomeUnknown { source: cause }),
         }
         if self.reader.manifest == *next && self.reader.manifest_found {
@@ -315,11 +348,16 @@ impl<M: StoreMedium> Store<M> {
         steps: &WriteSteps,
     ) -> Result<(), CommitError> {
         if self.leftovers.contains(temporary) {
-            self.remove_leftover(temporary).await.map_err(at(steps.write))?;
+            self.remove_leftover(temporary)
+                .await
+                .map_err(at(steps.write))?;
         }
         self.leftovers.insert(temporary.to_owned());
         let medium = &self.reader.medium;
-        medium.write_new(temporary, bytes).await.map_err(at(steps.write))?;
+        medium
+            .write_new(temporary, bytes)
+            .await
+            .map_err(at(steps.write))?;
         medium.sync(temporary).await.map_err(at(steps.sync))?;
         let found = medium.read(temporary).await.map_err(at(steps.read_back))?;
         if found == bytes {

@@ -9,6 +9,8 @@ pub struct StoreConfig {
 
 impl Default for StoreConfig {
     fn default() -> Self {
-        Self { keep_generations: 3 }
+        Self {
+            keep_generations: 3,
+        }
     }
 }

@@ -145,18 +145,27 @@ impl StoreManifest {
     /// Whether `file` belongs to a generation.
     #[must_use]
     pub fn lists_file(&self, file: &str) -> bool {
-        self.generations.iter().any(|generation| generation.file == file)
+        self.generations
+            .iter()
+            .any(|generation| generation.file == file)
     }
 
     /// Adds `generation` as the newest, keeps the newest `keep_generations`, and returns the dropped.
-    pub(crate) fn add(&mut self, generation: GenerationInfo, keep_generations: usize) -> Vec<GenerationInfo> {
+    pub(crate) fn add(
+        &mut self,
+        generation: GenerationInfo,
+        keep_generations: usize,
+    ) -> Vec<GenerationInfo> {
         self.epochs.record(&generation.epoch);
         self.high_water = Some(generation.checkpoint_id.clone());
         self.generations.push(generation);
         let excess = self.generations.len().saturating_sub(keep_generations);
         let dropped: Vec<_> = self.generations.drain(..excess).collect();
-        self.retired
-            .extend(dropped.iter().map(|generation| generation.checkpoint_id.clone()));
+        self.retired.extend(
+            dropped
+                .iter()
+                .map(|generation| generation.checkpoint_id.clone()),
+        );
         let forgotten = self.retired.len().saturating_sub(RETIRED_IDS);
         self.retired.drain(..forgotten);
         dropped
@@ -210,7 +219,11 @@ impl StoreManifest {
         if spelling == bytes {
             return Ok(());
         }
-        let offset = spelling.iter().zip(bytes).take_while(|(a, b)| a == b).count();
+        let offset = spelling
+            .iter()
+            .zip(bytes)
+            .take_while(|(a, b)| a == b)
+            .count();
         Err(ManifestFault::NotCanonical { offset })
     }
 
@@ -225,7 +238,10 @@ impl StoreManifest {
                 });
             }
         }
-        let listed = self.generations.iter().map(|generation| &generation.checkpoint_id);
+        let listed = self
+            .generations
+            .iter()
+            .map(|generation| &generation.checkpoint_id);
         let mut ids: Vec<_> = listed.chain(&self.retired).collect();
         ids.sort();
         if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -233,7 +249,11 @@ impl StoreManifest {
                 checkpoint_id: pair[0].clone(),
             });
         }
-        if let Some(id) = self.high_water.as_ref().filter(|id| self.find(id).is_none()) {
+        if let Some(id) = self
+            .high_water
+            .as_ref()
+            .filter(|id| self.find(id).is_none())
+        {
             return Err(ManifestFault::HighWater {
                 checkpoint_id: id.clone(),
             });
@@ -259,7 +279,9 @@ fn require_version(value: &Value) -> Result<(), ManifestFault> {
 
 fn require_digest(value: &Value) -> Result<(), ManifestFault> {
     let mut body = value.clone();
-    let stated = body.as_object_mut().and_then(|fields| fields.remove("digest"));
+    let stated = body
+        .as_object_mut()
+        .and_then(|fields| fields.remove("digest"));
     let computed = Digest::blake3(&canonical(&body));
     match stated {
         Some(Value::String(text)) if text == computed.to_string() => Ok(()),
@@ -271,7 +293,9 @@ fn require_digest(value: &Value) -> Result<(), ManifestFault> {
 }
 
 fn canonical(value: &impl Serialize) -> Vec<u8> {
-    canonical_json(value).expect("a value read from strict JSON, or made of strings and small integers, has canonical JSON")
+    canonical_json(value).expect(
+        "a value read from strict JSON, or made of strings and small integers, has canonical JSON",
+    )
 }
 
 #[cfg(test)]

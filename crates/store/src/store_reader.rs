@@ -112,10 +112,12 @@ impl<M: StoreMedium> StoreReader<M> {
     /// wrong. The envelope in them is not looked at; see [`verify`](Self::verify).
     pub async fn read(&self, checkpoint_id: &Id) -> Result<Vec<u8>, ReadError> {
         let generation = self.require(checkpoint_id)?;
-        self.read_bytes(generation).await.map_err(|damage| ReadError::Damaged {
-            checkpoint_id: checkpoint_id.clone(),
-            damage,
-        })
+        self.read_bytes(generation)
+            .await
+            .map_err(|damage| ReadError::Damaged {
+                checkpoint_id: checkpoint_id.clone(),
+                damage,
+            })
     }
 
     /// Checks length, digest, the envelope by every rule of its format, and that the store's record
@@ -141,7 +143,10 @@ impl<M: StoreMedium> StoreReader<M> {
         let mut fitting = Vec::new();
         let mut refused = Vec::new();
         let latest = self.latest();
-        for generation in self.generations().skip_while(|generation| Some(*generation) != latest) {
+        for generation in self
+            .generations()
+            .skip_while(|generation| Some(*generation) != latest)
+        {
             match filter.mismatch(generation) {
                 None => fitting.push(generation),
                 Some(mismatch) => refused.push(mismatch),
@@ -153,7 +158,9 @@ impl<M: StoreMedium> StoreReader<M> {
     /// The generation a restore should take, verified like [`verify`](Self::verify) does.
     pub async fn select(&self, selection: &Selection) -> Result<Selected, SelectError> {
         let Some(checkpoint_id) = &selection.checkpoint_id else {
-            return self.select_newest(&selection.filter, selection.fallback).await;
+            return self
+                .select_newest(&selection.filter, selection.fallback)
+                .await;
         };
         let generation = self.require(checkpoint_id)?;
         if let Some(mismatch) = selection.filter.mismatch(generation) {
@@ -161,11 +168,14 @@ impl<M: StoreMedium> StoreReader<M> {
                 refused: vec![mismatch],
             });
         }
-        let bytes = self.read_whole(generation).await.map_err(|damage| SelectError::Damaged {
-            checkpoint_id: checkpoint_id.clone(),
-            damage,
-            older: self.next_older(generation, &selection.filter),
-        })?;
+        let bytes = self
+            .read_whole(generation)
+            .await
+            .map_err(|damage| SelectError::Damaged {
+                checkpoint_id: checkpoint_id.clone(),
+                damage,
+                older: self.next_older(generation, &selection.filter),
+            })?;
         Ok(Selected {
             generation: generation.clone(),
             bytes,
@@ -174,7 +184,11 @@ impl<M: StoreMedium> StoreReader<M> {
         })
     }
 
-    async fn select_newest(&self, filter: &GenerationFilter, fallback: bool) -> Result<Selected, SelectError> {
+    async fn select_newest(
+        &self,
+        filter: &GenerationFilter,
+        fallback: bool,
+    ) -> Result<Selected, SelectError> {
         let (fitting, refused) = self.candidates(filter);
         if fitting.is_empty() {
             return Err(if refused.is_empty() {

@@ -6,4 +6,6 @@ mod simulated_medium;
 
 pub use crash_images::DiskImage;
 pub use sample_generation::SampleGeneration;
-pub use simulated_medium::{Fault, Operation, SimulatedLock, SimulatedMedium, Snapshot, SyncIgnored};
+pub use simulated_medium::{
+    Fault, Operation, SimulatedLock, SimulatedMedium, Snapshot, SyncIgnored,
+};

@@ -10,7 +10,9 @@ use std::collections::BTreeSet;
 use std::ops::AddAssign;
 
 use futures::executor::block_on;
-use wellwritten_store::testing::{DiskImage, SampleGeneration, SimulatedMedium, Snapshot, SyncIgnored};
+use wellwritten_store::testing::{
+    DiskImage, SampleGeneration, SimulatedMedium, Snapshot, SyncIgnored,
+};
 use wellwritten_store::{Store, StoreConfig, file_name};
 
 const KEEP: usize = 2;
@@ -82,10 +84,15 @@ fn observe(medium: &SimulatedMedium, allowed: &[Listing]) -> Result<Listing, Str
         if !allowed.contains(&listing) {
             return Err(format!("lists {listing:?}, allowed is {allowed:?}"));
         }
-        if store.latest().map(|latest| latest.checkpoint_id.as_str()) != listing.last().map(String::as_str) {
+        if store.latest().map(|latest| latest.checkpoint_id.as_str())
+            != listing.last().map(String::as_str)
+        {
             return Err(format!("latest is {:?} of {listing:?}", store.latest()));
         }
-        let expected: BTreeSet<String> = listing.iter().map(|name| format!("{name}.flysess")).collect();
+        let expected: BTreeSet<String> = listing
+            .iter()
+            .map(|name| format!("{name}.flysess"))
+            .collect();
         let found: BTreeSet<String> = medium
             .files()
             .into_keys()
@@ -100,7 +107,11 @@ fn observe(medium: &SimulatedMedium, allowed: &[Listing]) -> Result<Listing, Str
 }
 
 /// Every crash of `snapshot`, each checked against `allowed`.
-fn crash_everywhere(snapshot: &Snapshot, allowed: &[Listing], seen: &mut BTreeSet<(DiskImage, Vec<Listing>)>) -> Findings {
+fn crash_everywhere(
+    snapshot: &Snapshot,
+    allowed: &[Listing],
+    seen: &mut BTreeSet<(DiskImage, Vec<Listing>)>,
+) -> Findings {
     let mut findings = Findings::default();
     for image in snapshot.crash_images() {
         let key = (image, allowed.to_vec());
@@ -130,7 +141,9 @@ fn recover(
     let opened_and_committed = block_on(async {
         let (mut store, _) = Store::open(medium.clone(), config()).await.ok()?;
         let opened_at = medium.operations().len();
-        let names = store.generations().map(|generation| generation.checkpoint_id.to_string());
+        let names = store
+            .generations()
+            .map(|generation| generation.checkpoint_id.to_string());
         let found: Listing = names.collect::<Vec<_>>().into_iter().rev().collect();
         store.commit(recovery_sample().to_commit()).await.ok()?;
         Some((found, opened_at))
@@ -141,7 +154,13 @@ fn recover(
             violations: vec!["recovery failed".to_owned()],
         };
     };
-    let recovered = newest(found.iter().cloned().chain(["recovered".to_owned()]).collect());
+    let recovered = newest(
+        found
+            .iter()
+            .cloned()
+            .chain(["recovered".to_owned()])
+            .collect(),
+    );
     let snapshots = medium.snapshots();
     let last = snapshots.len() - 1;
     let mut findings = Findings::default();
@@ -177,7 +196,11 @@ fn explore(ignored: Option<&SyncIgnored>) -> Findings {
         }
     });
     let snapshots = medium.snapshots();
-    assert!(snapshots.len() > COMMITS * 10, "{} operations are too few to be all", snapshots.len());
+    assert!(
+        snapshots.len() > COMMITS * 10,
+        "{} operations are too few to be all",
+        snapshots.len()
+    );
     let mut findings = Findings::default();
     let mut seen = BTreeSet::new();
     let mut recovered_images = BTreeSet::new();
@@ -186,9 +209,16 @@ fn explore(ignored: Option<&SyncIgnored>) -> Findings {
             break;
         }
         let acknowledged = acknowledged_at.iter().filter(|at| **at <= moment).count();
-        let allowed: Vec<_> = (acknowledged..=COMMITS.min(acknowledged + 1)).map(listing_after).collect();
+        let allowed: Vec<_> = (acknowledged..=COMMITS.min(acknowledged + 1))
+            .map(listing_after)
+            .collect();
         findings += crash_everywhere(snapshot, &allowed, &mut seen);
-        findings += recover(&SimulatedMedium::after_kill(snapshot), &allowed, ignored, &mut seen);
+        findings += recover(
+            &SimulatedMedium::after_kill(snapshot),
+            &allowed,
+            ignored,
+            &mut seen,
+        );
         for image in snapshot.crash_images() {
             let medium = SimulatedMedium::after_crash(&image);
             if recovered_images.insert((image, allowed.clone())) {
@@ -203,7 +233,11 @@ fn explore(ignored: Option<&SyncIgnored>) -> Findings {
 fn every_crash_yields_the_last_acknowledged_generation_or_the_next() {
     let findings = explore(None);
     println!("{} different disks after a crash", findings.images);
-    assert!(findings.images > 500, "{} disks are too few to be all", findings.images);
+    assert!(
+        findings.images > 500,
+        "{} disks are too few to be all",
+        findings.images
+    );
     assert_eq!(findings.violations, Vec::<String>::new());
 }
 
@@ -218,7 +252,10 @@ fn a_sync_that_is_left_out_is_noticed() {
         SyncIgnored::DirectoryAtOpening,
     ] {
         let findings = explore(Some(&ignored));
-        assert!(!findings.violations.is_empty(), "{ignored:?} was not noticed");
+        assert!(
+            !findings.violations.is_empty(),
+            "{ignored:?} was not noticed"
+        );
         println!("{ignored:?}: {}", findings.violations[0]);
     }
 }

@@ -45,19 +45,44 @@ fn forged(change: impl FnOnce(&mut Value)) -> Vec<u8> {
 #[test]
 fn what_is_written_is_read_and_has_the_fields_of_the_format() {
     let manifest = manifest();
-    assert_eq!(StoreManifest::decode(&manifest.encode()), Ok(manifest.clone()));
+    assert_eq!(
+        StoreManifest::decode(&manifest.encode()),
+        Ok(manifest.clone())
+    );
     assert_eq!(StoreManifest::decode(&forged(|_| ())), Ok(manifest.clone()));
     let value: Value = serde_json::from_slice(&manifest.encode()).unwrap();
-    let names = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let names = |value: &Value| {
+        value
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+    };
     assert_eq!(
         names(&value),
-        ["digest", "epochs", "generations", "highWater", "retired", "stateFormatId", "storeManifestVersion"]
+        [
+            "digest",
+            "epochs",
+            "generations",
+            "highWater",
+            "retired",
+            "stateFormatId",
+            "storeManifestVersion"
+        ]
     );
     assert_eq!(
         names(&value["generations"][0]),
         [
-            "boundary", "byteLength", "checkpointId", "compatibilityDigest", "envelopeDigest", "episodeId",
-            "epoch", "file", "sessionId"
+            "boundary",
+            "byteLength",
+            "checkpointId",
+            "compatibilityDigest",
+            "envelopeDigest",
+            "episodeId",
+            "epoch",
+            "file",
+            "sessionId"
         ]
     );
     assert_eq!(value["highWater"], "c-1");
@@ -72,11 +97,17 @@ fn what_is_written_is_read_and_has_the_fields_of_the_format() {
 fn every_flipped_bit_and_every_cut_is_refused() {
     let bytes = manifest().encode();
     for index in 0..bytes.len() {
-        assert!(StoreManifest::decode(&bytes[..index]).is_err(), "cut at {index}");
+        assert!(
+            StoreManifest::decode(&bytes[..index]).is_err(),
+            "cut at {index}"
+        );
         for bit in 0..8 {
             let mut flipped = bytes.clone();
             flipped[index] ^= 1 << bit;
-            assert!(StoreManifest::decode(&flipped).is_err(), "bit {bit} of byte {index}");
+            assert!(
+                StoreManifest::decode(&flipped).is_err(),
+                "bit {bit} of byte {index}"
+            );
         }
     }
     let longer = [bytes.as_slice(), b"\n"].concat();
@@ -86,10 +117,21 @@ fn every_flipped_bit_and_every_cut_is_refused() {
 #[test]
 fn a_digest_that_fits_does_not_excuse_a_broken_rule() {
     let fault = |change: fn(&mut Value)| StoreManifest::decode(&forged(change)).unwrap_err();
-    for name in ["../b.x.flysess", "/etc/passwd", "b.x", "manifest.json", "~generation", "c-1.flysess", ""] {
+    for name in [
+        "../b.x.flysess",
+        "/etc/passwd",
+        "b.x",
+        "manifest.json",
+        "~generation",
+        "c-1.flysess",
+        "",
+    ] {
         let bytes = forged(|value| value["generations"][0]["file"] = json!(name));
         let fault = StoreManifest::decode(&bytes).unwrap_err();
-        assert!(matches!(fault, ManifestFault::File { .. }), "{name}: {fault}");
+        assert!(
+            matches!(fault, ManifestFault::File { .. }),
+            "{name}: {fault}"
+        );
     }
     assert!(matches!(
         fault(|value| value["generations"][1] = value["generations"][0].clone()),
@@ -123,7 +165,10 @@ fn a_digest_that_fits_does_not_excuse_a_broken_rule() {
         |value| value["generations"][0]["envelopeDigest"] = json!("00"),
     ];
     for (index, change) in fields.into_iter().enumerate() {
-        assert!(matches!(fault(change), ManifestFault::Fields { .. }), "change {index}");
+        assert!(
+            matches!(fault(change), ManifestFault::Fields { .. }),
+            "change {index}"
+        );
     }
 }
 

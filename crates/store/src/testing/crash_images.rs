@@ -28,7 +28,11 @@ impl Snapshot {
         for (name, outcomes) in self.outcomes_by_name() {
             images = images
                 .iter()
-                .flat_map(|image| outcomes.iter().map(|outcome| with_file(image, name, outcome.as_ref())))
+                .flat_map(|image| {
+                    outcomes
+                        .iter()
+                        .map(|outcome| with_file(image, name, outcome.as_ref()))
+                })
                 .collect();
         }
         images.into_iter().collect()

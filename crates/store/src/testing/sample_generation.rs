@@ -1,8 +1,8 @@
 //! A small whole generation to commit.
 
 use wellwritten_envelope::{
-    Compatibility, CoordinatorEntry, Digest, EnvelopeVersion, EnvironmentEntry, EventWatermarks, Id, Manifest,
-    RationalNs, Scope, U64, UnknownFields, encode,
+    Compatibility, CoordinatorEntry, Digest, EnvelopeVersion, EnvironmentEntry, EventWatermarks,
+    Id, Manifest, RationalNs, Scope, U64, UnknownFields, encode,
 };
 
 use crate::commit::GenerationBytes;
@@ -88,7 +88,8 @@ impl SampleGeneration {
             (id("prior-inspection"), b"inspection".as_slice()),
             (id("coordinator-admission"), b"admission".as_slice()),
         ];
-        let bytes = encode(&manifest, &payloads).expect("the sample follows the rules of the format");
+        let bytes =
+            encode(&manifest, &payloads).expect("the sample follows the rules of the format");
         Self { manifest, bytes }
     }
 

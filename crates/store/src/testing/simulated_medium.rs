@@ -80,7 +80,10 @@ impl Snapshot {
     }
 
     fn point(&mut self, name: &str, to: Option<usize>) {
-        self.names.entry(name.to_owned()).or_insert_with(|| vec![None]).push(to);
+        self.names
+            .entry(name.to_owned())
+            .or_insert_with(|| vec![None])
+            .push(to);
     }
 
     fn visible_files(&self) -> impl Iterator<Item = (&String, &Rc<[u8]>)> {
@@ -195,7 +198,11 @@ impl SimulatedMedium {
     #[must_use]
     pub fn snapshots(&self) -> Vec<Snapshot> {
         let disk = self.disk.borrow();
-        disk.snapshots.iter().cloned().chain([disk.now.clone()]).collect()
+        disk.snapshots
+            .iter()
+            .cloned()
+            .chain([disk.now.clone()])
+            .collect()
     }
 
     /// The disk as it is now.
@@ -208,7 +215,10 @@ impl SimulatedMedium {
     #[must_use]
     pub fn files(&self) -> BTreeMap<String, Rc<[u8]>> {
         let disk = self.disk.borrow();
-        disk.now.visible_files().map(|(name, bytes)| (name.clone(), Rc::clone(bytes))).collect()
+        disk.now
+            .visible_files()
+            .map(|(name, bytes)| (name.clone(), Rc::clone(bytes)))
+            .collect()
     }
 
     /// Puts a file there, or takes it away, behind everyone's back and durably.
@@ -327,9 +337,17 @@ impl StoreMedium for SimulatedMedium {
             });
         }
         let (mut kept, mut report) = written(name, bytes, fault);
-        let used_bytes: u64 = disk.now.visible_files().map(|(_, bytes)| bytes.len() as u64).sum();
-        let available_bytes = disk.quota_bytes.map(|quota_bytes| quota_bytes.saturating_sub(used_bytes));
-        if let Some(available_bytes) = available_bytes.filter(|available| *available < kept.len() as u64) {
+        let used_bytes: u64 = disk
+            .now
+            .visible_files()
+            .map(|(_, bytes)| bytes.len() as u64)
+            .sum();
+        let available_bytes = disk
+            .quota_bytes
+            .map(|quota_bytes| quota_bytes.saturating_sub(used_bytes));
+        if let Some(available_bytes) =
+            available_bytes.filter(|available| *available < kept.len() as u64)
+        {
             report = Err(MediumError::QuotaExceeded {
                 file: name.to_owned(),
                 requested_bytes: bytes.len() as u64,
@@ -356,7 +374,9 @@ impl StoreMedium for SimulatedMedium {
     }
 
     async fn rename_over(&self, from: &str, to: &str) -> Result<(), MediumError> {
-        let fault = self.enter(Operation::RenameOver(from.to_owned(), to.to_owned())).await?;
+        let fault = self
+            .enter(Operation::RenameOver(from.to_owned(), to.to_owned()))
+            .await?;
         let now = &mut self.disk.borrow_mut().now;
         let number = now.visible(from).ok_or_else(|| not_found(from))?;
         now.point(to, Some(number));
@@ -413,7 +433,11 @@ impl StoreMedium for SimulatedMedium {
     async fn usage(&self) -> Result<Usage, MediumError> {
         let disk = self.disk.borrow();
         Ok(Usage {
-            used_bytes: disk.now.visible_files().map(|(_, bytes)| bytes.len() as u64).sum(),
+            used_bytes: disk
+                .now
+                .visible_files()
+                .map(|(_, bytes)| bytes.len() as u64)
+                .sum(),
             quota_bytes: disk.quota_bytes,
         })
     }
