@@ -24,8 +24,8 @@ pub fn generation(checkpoint_id: &Id) -> String {
     format!("{checkpoint_id}{GENERATION_SUFFIX}")
 }
 
-/// Whether `name` is a file that only a store makes: a temporary or a generation. Anything else in the
-/// folder is someone else's, and is never removed.
+/// Whether `name` is a temporary of a store. What is neither that nor a generation is someone else's, and
+/// is never removed.
 #[must_use]
 pub fn is_temporary(name: &str) -> bool {
     name.starts_with('~')

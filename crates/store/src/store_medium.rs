@@ -28,7 +28,8 @@ pub struct Usage {
 /// [`file_name`](crate::file_name)); the store makes them, a medium need only refuse others. Methods
 /// take `&self`: a medium keeps its state behind interior mutability and must not hold a borrow of it
 /// across an await. The store calls one method at a time, and only the holder of the lock calls any
-/// that changes something.
+/// that changes something. A caller may drop a future of the store halfway; where the platform's operation
+/// goes on regardless, the medium lets it end before it begins the next one.
 ///
 /// # What "durable" means here
 ///
