@@ -1,0 +1,132 @@
+//! How a coordinator asks: one request, one reply that must be its own, and agents in the order of the day.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use futures::future::join_all;
+use wellwritten_envelope::Scope;
+
+use crate::coordinator::Fault;
+use crate::session_state::Link;
+use crate::{
+    Answer, Call, Coordinator, DispatchOrder, ErrorCode, MutationCertainty, ParticipantError, Request, RequestId,
+    SessionError, TransportError,
+};
+
+/// Why a participant did not give the answer asked for.
+pub(crate) enum Unanswered {
+    /// It refused, and says that nothing changed.
+    Refused(Fault),
+    /// It failed, cannot be reached, or is not who it was.
+    Faulted(Fault),
+}
+
+impl Unanswered {
+    pub(crate) fn into_fault(self) -> Fault {
+        match self {
+            Self::Refused(fault) | Self::Faulted(fault) => fault,
+        }
+    }
+}
+
+pub(crate) type Asked<T> = Result<T, Unanswered>;
+pub(crate) type Asking<'a, T> = Pin<Box<dyn Future<Output = Asked<T>> + 'a>>;
+
+impl Coordinator {
+    pub(crate) fn next_request_id(&self) -> RequestId {
+        let serial = self.next_request.get();
+        self.next_request.set(serial + 1);
+        RequestId(serial)
+    }
+
+    /// Asks one participant and checks that the reply is the reply: same request, scope, worker and incarnation.
+    pub(crate) async fn ask(
+        &self,
+        link: &Link,
+        request_id: RequestId,
+        scope: Option<Scope>,
+        call: Call,
+    ) -> Asked<Answer> {
+        let fault = |error| Unanswered::Faulted(Fault::of(link.participant_id.clone(), error));
+        let method = call.method();
+        let request = Request {
+            request_id,
+            scope: scope.clone(),
+            call,
+        };
+        let reply = link.transport.call(request).await.map_err(|error| {
+            let mutation = match error {
+                TransportError::RouteGone => MutationCertainty::None,
+                TransportError::ReplyLost => MutationCertainty::Unknown,
+            };
+            fault(ParticipantError::new(ErrorCode::IdentityMismatch, mutation, format!("{method}: {error}")))
+        })?;
+        let is_its_own = reply.request_id == request_id
+            && reply.scope == scope
+            && reply.worker_id == link.participant_id
+            && reply.incarnation_id == link.incarnation_id;
+        if !is_its_own {
+            let message = format!(
+                "{method}: {} of {} answered {} where {request_id} was asked of {} of {}",
+                reply.incarnation_id, reply.worker_id, reply.request_id, link.incarnation_id, link.participant_id
+            );
+            return Err(fault(ParticipantError::uncertain(ErrorCode::IdentityMismatch, message)));
+        }
+        reply.outcome.map_err(|error| {
+            let refused = error.mutation == MutationCertainty::None;
+            let fault = Fault::of(link.participant_id.clone(), error);
+            if refused { Unanswered::Refused(fault) } else { Unanswered::Faulted(fault) }
+        })
+    }
+
+    /// The fault of a participant that answered another method.
+    pub(crate) fn wrong_answer(link: &Link, method: &str) -> Unanswered {
+        let message = format!("{method} was answered as another method");
+        Unanswered::Faulted(Fault::broken(&link.participant_id, ErrorCode::IdentityMismatch, message))
+    }
+
+    /// Runs one question per agent in the order of the day. Answers come back by agent whatever the order was, and
+    /// of several faults the first agent's is the one that counts.
+    pub(crate) async fn in_order<T>(&self, questions: Vec<Asking<'_, T>>) -> Asked<Vec<T>> {
+        match self.dispatch.get() {
+            DispatchOrder::Concurrent => join_all(questions).await.into_iter().collect(),
+            DispatchOrder::Sequential => {
+                let mut answers = Vec::with_capacity(questions.len());
+                for question in questions {
+                    answers.push(question.await?);
+                }
+                Ok(answers)
+            }
+            DispatchOrder::Reversed => {
+                let mut answers = Vec::with_capacity(questions.len());
+                for question in questions.into_iter().rev() {
+                    answers.push(question.await?);
+                }
+                answers.reverse();
+                Ok(answers)
+            }
+        }
+    }
+
+    /// Turns an unanswered question outside a transition into what the caller hears: a refusal leaves the session as
+    /// it is, anything else ends the epoch.
+    pub(crate) fn refusal_or_failure(&self, unanswered: Unanswered) -> SessionError {
+        match unanswered {
+            Unanswered::Refused(Fault {
+                participant: Some(participant),
+                error,
+            }) => SessionError::Refused { participant, error },
+            Unanswered::Refused(fault) | Unanswered::Faulted(fault) => self.fail(fault),
+        }
+    }
+
+    /// Releases the replies the participants keep for us. Losing one costs them a place in a bounded list, no more.
+    pub(crate) async fn acknowledge(&self, kept: &[(Link, RequestId)]) {
+        for (link, request_id) in kept {
+            let call = Call::Acknowledge {
+                request_ids: vec![*request_id],
+            };
+            let _ = self.ask(link, self.next_request_id(), None, call).await;
+        }
+    }
+}

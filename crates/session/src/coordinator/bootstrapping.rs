@@ -1,0 +1,192 @@
+//! From `Starting` to `Ready(0)`: the world stopped, the task begun, every brain warmed up.
+
+use std::collections::BTreeMap;
+
+use wellwritten_envelope::{Id, RationalNs};
+
+use crate::coordinator::Fault;
+use crate::coordinator::asking::{Asking, Unanswered};
+use crate::observation_rules::{check_observation, check_telemetry};
+use crate::session_state::Link;
+use crate::{
+    AgentInitialize, AgentInitialized, Answer, Call, Composition, Coordinator, EnvironmentInitialize, ErrorCode, Phase,
+    RequestId, SensoryInput, SessionError, Status, TaskEvent, TickClock, TypedValue, WorldObservation,
+};
+
+/// One agent's initialization, answered.
+struct Begun {
+    request_id: RequestId,
+    initialized: AgentInitialized,
+}
+
+impl Coordinator {
+    /// Starts the session at boundary 0. A second bootstrap is refused and does no harm; a failure ends the epoch.
+    pub async fn bootstrap(&self) -> Result<Status, SessionError> {
+        let guard = self.begin("bootstrap")?;
+        if self.phase() != Phase::Starting {
+            return Err(self.refuse_phase("bootstrap"));
+        }
+        let epoch = self.claim_first_epoch().await?;
+        self.adopt_epoch(&epoch);
+        self.start(epoch).await.map_err(|fault| self.fail(fault))?;
+        drop(guard);
+        Ok(self.status())
+    }
+
+    /// The epoch to begin with, recorded in the store so that no later session uses its name.
+    async fn claim_first_epoch(&self) -> Result<Id, SessionError> {
+        let asked = self.state.borrow().first_epoch.clone();
+        let stem = Id::parse("e0").expect("a legal id");
+        let epoch = match (&asked, &self.store) {
+            (Some(epoch), _) => epoch.clone(),
+            (None, Some(store)) => {
+                store.next_epoch_after(&stem).await.ok_or(SessionError::NoFreshEpoch { epoch: stem })?
+            }
+            (None, None) => Id::parse("e1").expect("a legal id"),
+        };
+        Self::check_epoch_name(&epoch)?;
+        if let Some(store) = &self.store {
+            if store.is_epoch_used(&epoch).await {
+                return Err(SessionError::StaleEpoch { epoch });
+            }
+            store.claim_epoch(&epoch).await?;
+        }
+        Ok(epoch)
+    }
+
+    pub(crate) fn check_epoch_name(epoch: &Id) -> Result<(), SessionError> {
+        let length = epoch.as_str().len();
+        if length > Composition::MAX_EPOCH {
+            return Err(SessionError::EpochName {
+                epoch: epoch.clone(),
+                length,
+                limit: Composition::MAX_EPOCH,
+            });
+        }
+        Ok(())
+    }
+
+    async fn start(&self, epoch: Id) -> Result<(), Fault> {
+        let mut kept = Vec::new();
+        let environment = self.state.borrow().environment.clone();
+        let (request_id, observation) = self.initialize_world(&environment).await.map_err(Unanswered::into_fault)?;
+        kept.push((environment.clone(), request_id));
+        check_observation(environment.descriptor(), &observation, 0, RationalNs::ZERO)?;
+        let contexts = self.begin_task(&epoch, &observation)?;
+        let links: Vec<Link> = self.state.borrow().agents.iter().map(|slot| slot.link.clone()).collect();
+        let questions = links
+            .iter()
+            .map(|link| {
+                let asked = self.initialize_agent(link, contexts.get(&link.participant_id), &observation);
+                Box::pin(asked) as Asking<'_, Begun>
+            })
+            .collect();
+        let begun = self.in_order(questions).await.map_err(Unanswered::into_fault)?;
+        self.install_start(epoch, observation, &contexts, &links, &begun)?;
+        kept.extend(links.into_iter().zip(begun).map(|(link, begun)| (link, begun.request_id)));
+        self.acknowledge(&kept).await;
+        self.go(Phase::Ready { boundary: 0 })
+    }
+
+    async fn initialize_world(&self, link: &Link) -> Result<(RequestId, WorldObservation), Unanswered> {
+        let call = Call::InitializeEnvironment(EnvironmentInitialize {
+            episode_id: self.episode_id.clone(),
+            port_bindings: self.state.borrow().bindings(),
+        });
+        let request_id = self.next_request_id();
+        match self.ask(link, request_id, Some(self.scope(0)), call).await? {
+            Answer::WorldInitialized(observation) => Ok((request_id, observation)),
+            _ => Err(Self::wrong_answer(link, "Environment.Initialize")),
+        }
+    }
+
+    fn begin_task(&self, epoch: &Id, observation: &WorldObservation) -> Result<BTreeMap<Id, TypedValue>, Fault> {
+        let mut state = self.state.borrow_mut();
+        let bindings = state.bindings();
+        let begun = state
+            .task
+            .bootstrap(epoch, &observation.inspection, &bindings)
+            .map_err(|error| Fault::inside(ErrorCode::BackendFailure, format!("the task did not begin: {error}")))?;
+        let agents: Vec<&Id> = state.agents.iter().map(|slot| &slot.link.participant_id).collect();
+        if !begun.contexts.keys().eq(agents) {
+            return Err(Fault::inside(ErrorCode::BackendFailure, "the task gives contexts to other agents"));
+        }
+        check_events(&begun.events, 0)?;
+        state.events_issued = begun.events.len() as u64;
+        state.last_event_step = 0;
+        state.progress = Some(begun.progress);
+        Ok(begun.contexts)
+    }
+
+    async fn initialize_agent(
+        &self,
+        link: &Link,
+        context: Option<&TypedValue>,
+        observation: &WorldObservation,
+    ) -> Result<Begun, Unanswered> {
+        let profile = link.profile();
+        let context = context.expect("contexts were checked against the agents").clone();
+        let context_digest = context.digest();
+        let call = Call::InitializeAgent(AgentInitialize {
+            agent_id: profile.agent_id.clone(),
+            seed: profile.seed,
+            initial_input: sensory_input(observation),
+            initial_decision_context: context,
+        });
+        let request_id = self.next_request_id();
+        match self.ask(link, request_id, Some(self.scope(0)), call).await? {
+            Answer::AgentInitialized {
+                initialized,
+                decision_context_digest,
+            } if decision_context_digest == context_digest => Ok(Begun { request_id, initialized }),
+            _ => Err(Self::wrong_answer(link, "Agent.Initialize")),
+        }
+    }
+
+    fn install_start(
+        &self,
+        epoch: Id,
+        observation: WorldObservation,
+        contexts: &BTreeMap<Id, TypedValue>,
+        links: &[Link],
+        begun: &[Begun],
+    ) -> Result<(), Fault> {
+        for (link, begun) in links.iter().zip(begun) {
+            let ticks = begun.initialized.warmup_ticks.0;
+            check_telemetry(&link.participant_id, &begun.initialized.telemetry, &link.profile().graph, ticks)?;
+        }
+        let mut state = self.state.borrow_mut();
+        for (slot, begun) in state.agents.iter_mut().zip(begun) {
+            slot.context = contexts.get(&slot.link.participant_id).cloned();
+            slot.brain_ticks = begun.initialized.warmup_ticks.0;
+            slot.clock = Some(TickClock::new(slot.link.profile().tick_duration));
+            slot.telemetry = Some(begun.initialized.telemetry.clone());
+        }
+        state.boundary = 0;
+        state.committed_world_time = observation.world_time;
+        state.observation = Some(observation);
+        state.trace.begin(epoch, 0);
+        Ok(())
+    }
+}
+
+/// What every agent sees of an observation: the very same frames.
+pub(crate) fn sensory_input(observation: &WorldObservation) -> SensoryInput {
+    SensoryInput {
+        boundary: observation.boundary,
+        views: observation.sensory_views.clone(),
+        structured: None,
+    }
+}
+
+/// Events of one boundary: all of it, no name twice.
+pub(crate) fn check_events(events: &[TaskEvent], source_step: u64) -> Result<(), Fault> {
+    for (index, event) in events.iter().enumerate() {
+        let repeated = events[..index].iter().any(|earlier| earlier.id == event.id);
+        if repeated || event.source_step.0 != source_step {
+            let message = format!("event {} is named twice or is not of boundary {source_step}", event.id);
+            return Err(Fault::inside(ErrorCode::BackendFailure, message));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! Building participants, and building them anew after a failure.
+
+use std::rc::Rc;
+
+use wellwritten_envelope::Id;
+
+use crate::coordinator::asking::Unanswered;
+use crate::session_state::Link;
+use crate::{Answer, Call, Coordinator, Description, ErrorCode, Hello, ParticipantError, Phase, Role, SessionError, Status};
+
+impl Coordinator {
+    /// Builds every participant and asks each who it is. Nothing is kept unless all of them answered.
+    pub(crate) async fn connect_all(&self) -> Result<(), SessionError> {
+        let old = self.links();
+        let mut fresh = Vec::with_capacity(old.len());
+        for (index, link) in old.iter().enumerate() {
+            let role = if index == 0 { Role::Environment } else { Role::Agent };
+            fresh.push(self.connect(&link.participant_id, role).await?);
+        }
+        self.check_descriptions(&fresh)?;
+        for link in &old {
+            link.transport.close();
+        }
+        let mut state = self.state.borrow_mut();
+        let mut fresh = fresh.into_iter();
+        state.environment = fresh.next().expect("a session has an environment");
+        for (slot, link) in state.agents.iter_mut().zip(fresh) {
+            slot.link = link;
+        }
+        state.tainted.clear();
+        Ok(())
+    }
+
+    async fn connect(&self, participant_id: &Id, role: Role) -> Result<Link, SessionError> {
+        let incarnation_id = {
+            let mut state = self.state.borrow_mut();
+            state.incarnations += 1;
+            Id::parse(&format!("incarnation-{}", state.incarnations)).expect("a legal id")
+        };
+        let refused = |error| SessionError::Refused {
+            participant: participant_id.clone(),
+            error,
+        };
+        let transport = match role {
+            Role::Environment => self.factory.make_environment(&incarnation_id).await,
+            Role::Agent => self.factory.make_agent(participant_id, &incarnation_id).await,
+        }
+        .map_err(refused)?;
+        let mut link = Link {
+            participant_id: participant_id.clone(),
+            incarnation_id,
+            transport,
+            description: None,
+            compatibility_digest: wellwritten_envelope::Digest::from_bytes([0; 32]),
+        };
+        let description = self.hello(&link, role).await.map_err(|unanswered| refused(unanswered.into_fault().error))?;
+        link.compatibility_digest = description.compatibility_digest().map_err(|error| {
+            refused(ParticipantError::refused(ErrorCode::InvalidArgument, error.to_string()))
+        })?;
+        link.description = Some(Rc::new(description));
+        Ok(link)
+    }
+
+    /// Asks a participant who it is.
+    pub(crate) async fn hello(&self, link: &Link, role: Role) -> Result<Description, Unanswered> {
+        let call = Call::Hello(Hello {
+            session_id: self.session_id.clone(),
+            expected_worker_id: link.participant_id.clone(),
+            role,
+        });
+        match self.ask(link, self.next_request_id(), None, call).await? {
+            Answer::Hello(description)
+                if description.role() == role && *description.worker_id() == link.participant_id =>
+            {
+                Ok(*description)
+            }
+            _ => Err(Self::wrong_answer(link, "Worker.Hello")),
+        }
+    }
+
+    /// The declared ports must be exactly the assigned ones, and every declaration within its bounds.
+    fn check_descriptions(&self, links: &[Link]) -> Result<(), SessionError> {
+        let refuse = |reason: String| Err(SessionError::Composition { reason });
+        let descriptor = links[0].descriptor();
+        let mut declared: Vec<&Id> = descriptor.ports.iter().map(|port| &port.port_id).collect();
+        declared.sort_unstable();
+        let state = self.state.borrow();
+        let mut assigned: Vec<&Id> = state.agents.iter().map(|slot| &slot.port_id).collect();
+        assigned.sort_unstable();
+        if declared != assigned {
+            return refuse(format!("the world has ports {declared:?}, the agents are assigned {assigned:?}"));
+        }
+        if descriptor.step_duration.is_zero() {
+            return refuse("the world's step lasts no time".to_owned());
+        }
+        for port in &descriptor.ports {
+            if let Err(error) = port.controls.check_declaration() {
+                return refuse(error.to_string());
+            }
+        }
+        if descriptor.views.len() > crate::observation_rules::MAX_VIEWS {
+            return refuse(format!("{} views, the limit is {}", descriptor.views.len(), crate::observation_rules::MAX_VIEWS));
+        }
+        for (index, view) in descriptor.views.iter().enumerate() {
+            let sized = (1..=crate::ViewDescriptor::MAX_DIMENSION).contains(&view.width)
+                && (1..=crate::ViewDescriptor::MAX_DIMENSION).contains(&view.height)
+                && view.observation_delay_steps <= crate::ViewDescriptor::MAX_DELAY_STEPS;
+            let unique = descriptor.views[..index].iter().all(|earlier| earlier.view_id != view.view_id);
+            if !sized || !unique {
+                return refuse(format!("view {} is out of bounds or declared twice", view.view_id));
+            }
+        }
+        for link in &links[1..] {
+            if link.profile().tick_duration.is_zero() {
+                return refuse(format!("a tick of {} lasts no time", link.participant_id));
+            }
+        }
+        Ok(())
+    }
+
+    /// Builds every participant anew, each under a new incarnation, so that a group restore can follow. Only while
+    /// the epoch has failed; the old ones are cut off for good.
+    pub async fn replace_participants(&self) -> Result<Status, SessionError> {
+        let guard = self.begin("replacing participants")?;
+        if self.phase() != Phase::Failed {
+            return Err(self.refuse_phase("replacing participants"));
+        }
+        self.connect_all().await?;
+        drop(guard);
+        Ok(self.status())
+    }
+}

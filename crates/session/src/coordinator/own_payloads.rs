@@ -1,0 +1,278 @@
+//! The coordinator's own part of a checkpoint: ledger, inspection, executors, and its record.
+
+use serde::{Deserialize, Serialize};
+use wellwritten_envelope::{Digest, Envelope, Id, Manifest, RationalNs, Scope, U64, canonical_json, parse_strict_json};
+
+use crate::session_error::PayloadFault;
+use crate::session_state::SessionState;
+use crate::state_payload::{PayloadHeader, PayloadKind, StatePayload};
+use crate::{Coordinator, EpisodeRequest, Executor, SessionError, Task, TickClock, TypedValue};
+
+/// Payload of the task's ledger.
+pub(crate) const TASK_LEDGER: &str = "task-ledger";
+/// Payload of the inspection at the boundary.
+pub(crate) const PRIOR_INSPECTION: &str = "prior-inspection";
+/// Payload of the coordinator's record.
+pub(crate) const RECORD: &str = "coordinator-admission";
+
+/// What the coordinator keeps for one agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct AgentRow {
+    agent_id: Id,
+    port_id: Id,
+    profile_digest: Digest,
+    seed: i32,
+    brain_ticks: U64,
+    remainder: RationalNs,
+    context: TypedValue,
+}
+
+/// What the coordinator keeps for itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CoordinatorRecord {
+    committed_step: U64,
+    world_time: RationalNs,
+    last_event_step: U64,
+    events_issued: U64,
+    progress: TypedValue,
+    terminal: Option<EpisodeRequest>,
+    agents: Vec<AgentRow>,
+}
+
+/// One agent's part of what a restore installs.
+pub(crate) struct RestoredAgent {
+    pub executor: Box<dyn Executor>,
+    pub context: TypedValue,
+    pub brain_ticks: u64,
+    pub clock: TickClock,
+}
+
+/// Everything a restore installs, checked to the point where installing cannot fail.
+pub(crate) struct RestoredCoordinator {
+    pub task: Box<dyn Task>,
+    pub inspection: TypedValue,
+    pub progress: TypedValue,
+    pub terminal: Option<EpisodeRequest>,
+    pub last_event_step: u64,
+    pub events_issued: u64,
+    /// By agent id.
+    pub agents: Vec<RestoredAgent>,
+}
+
+pub(crate) fn executor_payload(agent_id: &Id) -> Id {
+    name(&format!("executor-{agent_id}"))
+}
+
+pub(crate) fn agent_payload(agent_id: &Id) -> Id {
+    name(&format!("agent-{agent_id}"))
+}
+
+pub(crate) fn name(text: &str) -> Id {
+    Id::parse(text).expect("agent ids were checked to leave room for a prefix")
+}
+
+/// The frame of one of the coordinator's payloads. What it depends on is compared field by field by the manifest; the
+/// digest here only ties it to this composition.
+fn header(kind: PayloadKind, owner: &Id, checkpoint_id: &Id, scope: &Scope, composition_digest: Digest) -> PayloadHeader {
+    PayloadHeader {
+        kind,
+        owner: owner.clone(),
+        checkpoint_id: checkpoint_id.clone(),
+        source_scope: scope.clone(),
+        compatibility_digest: composition_digest,
+        agent: None,
+    }
+}
+
+impl Coordinator {
+    /// The coordinator's payloads of a checkpoint at `scope`.
+    pub(crate) fn own_payloads(
+        &self,
+        checkpoint_id: &Id,
+        scope: &Scope,
+        composition_digest: Digest,
+    ) -> Result<Vec<(Id, Vec<u8>)>, SessionError> {
+        let state = self.state.borrow();
+        let seal = |payload: Id, kind, owner: &Id, body: &dyn erased::Json| {
+            let header = header(kind, owner, checkpoint_id, scope, composition_digest);
+            let bytes = body.canonical().and_then(|body| {
+                StatePayload::encode(&header, &body).map_err(|error| error.to_string())
+            });
+            match bytes {
+                Ok(bytes) => Ok((payload, bytes)),
+                Err(reason) => Err(SessionError::Uncapturable { payload, reason }),
+            }
+        };
+        let uncapturable = |payload: &Id, reason: String| SessionError::Uncapturable {
+            payload: payload.clone(),
+            reason,
+        };
+        let ledger_name = name(TASK_LEDGER);
+        let ledger = state.task.capture().map_err(|error| uncapturable(&ledger_name, error.to_string()))?;
+        let observation = state.observation.as_ref().expect("a committed boundary has an observation");
+        let mut payloads = vec![
+            seal(ledger_name, PayloadKind::TaskLedger, &self.session_id, &ledger)?,
+            seal(name(PRIOR_INSPECTION), PayloadKind::PriorInspection, &self.session_id, &observation.inspection)?,
+        ];
+        for slot in &state.agents {
+            let payload = executor_payload(&slot.link.participant_id);
+            let executor = slot.executor.capture().map_err(|error| uncapturable(&payload, error.to_string()))?;
+            payloads.push(seal(payload, PayloadKind::Executor, &slot.link.participant_id, &executor)?);
+        }
+        payloads.push(seal(name(RECORD), PayloadKind::Coordinator, &self.session_id, &record_of(&state))?);
+        Ok(payloads)
+    }
+
+    /// Reads and checks every payload of the coordinator, against each other and the manifest too, and builds what a
+    /// restore installs. Nothing changes.
+    pub(crate) fn restored_coordinator(
+        &self,
+        envelope: &Envelope<'_>,
+        new_epoch: &Id,
+    ) -> Result<RestoredCoordinator, SessionError> {
+        let manifest = &envelope.manifest;
+        let step = manifest.source_scope.step.0;
+        let state = self.state.borrow();
+        let inspection: TypedValue =
+            read(envelope, &manifest.coordinator.prior_inspection, PayloadKind::PriorInspection, &self.session_id)?;
+        let inspection_schema = &state.environment.descriptor().inspection_schema;
+        if inspection.schema() != inspection_schema {
+            let (found, expected) = (inspection.schema().id.to_string(), inspection_schema.id.to_string());
+            return Err(disagrees(&manifest.coordinator.prior_inspection, "schema", found, expected));
+        }
+        let ledger_name = &manifest.coordinator.task_ledger;
+        let ledger: TypedValue = read(envelope, ledger_name, PayloadKind::TaskLedger, &self.session_id)?;
+        let task = state.task.restored(new_epoch, step, &ledger, &inspection);
+        let task = task.map_err(|error| rejected(ledger_name, error.to_string()))?;
+        let record_name = manifest.coordinator.admission_state.clone().unwrap_or_else(|| name(RECORD));
+        let record: CoordinatorRecord = read(envelope, &record_name, PayloadKind::Coordinator, &self.session_id)?;
+        check_record(&record_name, &record, manifest, &state)?;
+        let mut agents = Vec::with_capacity(record.agents.len());
+        for ((slot, row), entry) in state.agents.iter().zip(record.agents).zip(&manifest.coordinator.executor_state) {
+            let captured: TypedValue = read(envelope, &entry.payload, PayloadKind::Executor, &slot.link.participant_id)?;
+            let executor = slot.executor.restored(&captured);
+            let clock = TickClock::with_remainder(slot.link.profile().tick_duration, row.remainder);
+            agents.push(RestoredAgent {
+                executor: executor.map_err(|error| rejected(&entry.payload, error.to_string()))?,
+                context: row.context,
+                brain_ticks: row.brain_ticks.0,
+                clock: clock.map_err(|error| rejected(&record_name, error.to_string()))?,
+            });
+        }
+        Ok(RestoredCoordinator {
+            task,
+            inspection,
+            progress: record.progress,
+            terminal: record.terminal,
+            last_event_step: record.last_event_step.0,
+            events_issued: record.events_issued.0,
+            agents,
+        })
+    }
+}
+
+fn record_of(state: &SessionState) -> CoordinatorRecord {
+    let rows = state.agents.iter().map(|slot| AgentRow {
+        agent_id: slot.link.participant_id.clone(),
+        port_id: slot.port_id.clone(),
+        profile_digest: slot.link.profile().profile_digest,
+        seed: slot.link.profile().seed,
+        brain_ticks: U64(slot.brain_ticks),
+        remainder: slot.clock.as_ref().expect("a running agent has a clock").remainder(),
+        context: slot.context.clone().expect("a running agent has a context"),
+    });
+    CoordinatorRecord {
+        committed_step: U64(state.boundary),
+        world_time: state.committed_world_time,
+        last_event_step: U64(state.last_event_step),
+        events_issued: U64(state.events_issued),
+        progress: state.progress.clone().expect("a running session has progress"),
+        terminal: state.terminal.clone(),
+        agents: rows.collect(),
+    }
+}
+
+/// The record must say what the manifest says; the manifest was compared with this session already.
+fn check_record(
+    payload: &Id,
+    record: &CoordinatorRecord,
+    manifest: &Manifest,
+    state: &SessionState,
+) -> Result<(), SessionError> {
+    let check = |field: String, found: String, expected: String| {
+        if found == expected { Ok(()) } else { Err(disagrees(payload, &field, found, expected)) }
+    };
+    check("committedStep".to_owned(), record.committed_step.to_string(), manifest.source_scope.step.to_string())?;
+    check("worldTime".to_owned(), format!("{:?}", record.world_time), format!("{:?}", manifest.world_time))?;
+    check("agents".to_owned(), record.agents.len().to_string(), manifest.agents.len().to_string())?;
+    for ((row, entry), slot) in record.agents.iter().zip(&manifest.agents).zip(&state.agents) {
+        let field = |name: &str| format!("agents[{}].{name}", entry.agent_id);
+        check(field("agentId"), row.agent_id.to_string(), entry.agent_id.to_string())?;
+        check(field("portId"), row.port_id.to_string(), slot.port_id.to_string())?;
+        check(field("profileDigest"), row.profile_digest.to_string(), entry.profile_digest.to_string())?;
+        check(field("seed"), row.seed.to_string(), entry.seed.to_string())?;
+        check(field("brainTicks"), row.brain_ticks.to_string(), entry.brain_ticks.to_string())?;
+        check(field("remainder"), format!("{:?}", row.remainder), format!("{:?}", entry.remainder))?;
+        let expected = &slot.link.profile().context_schema;
+        check(field("context.schema"), row.context.schema().id.to_string(), expected.id.to_string())?;
+    }
+    Ok(())
+}
+
+fn read<T: for<'de> Deserialize<'de>>(
+    envelope: &Envelope<'_>,
+    payload: &Id,
+    kind: PayloadKind,
+    owner: &Id,
+) -> Result<T, SessionError> {
+    let manifest = &envelope.manifest;
+    let fault = |source| SessionError::CoordinatorPayload {
+        payload: payload.clone(),
+        source,
+    };
+    let unreadable = |reason| fault(PayloadFault::Unreadable { reason });
+    let bytes = envelope.payload(payload).ok_or_else(|| unreadable("the envelope does not hold it".to_owned()))?;
+    let expected =
+        header(kind, owner, &manifest.checkpoint_id, &manifest.source_scope, manifest.composition_digest);
+    let framed = StatePayload::decode_expected(bytes, &expected).map_err(|error| fault(error.into()))?;
+    let value = parse_strict_json(framed.body).map_err(|error| unreadable(error.to_string()))?;
+    T::deserialize(value).map_err(|error| unreadable(error.to_string()))
+}
+
+fn rejected(payload: &Id, reason: String) -> SessionError {
+    SessionError::CoordinatorPayload {
+        payload: payload.clone(),
+        source: PayloadFault::Rejected { reason },
+    }
+}
+
+fn disagrees(payload: &Id, field: &str, found: String, expected: String) -> SessionError {
+    SessionError::CoordinatorPayload {
+        payload: payload.clone(),
+        source: PayloadFault::Disagrees {
+            field: field.to_owned(),
+            found,
+            expected,
+        },
+    }
+}
+
+mod erased {
+    //! Canonical JSON of anything, behind one pointer.
+
+    use serde::Serialize;
+
+    use super::canonical_json;
+
+    pub(super) trait Json {
+        fn canonical(&self) -> Result<Vec<u8>, String>;
+    }
+
+    impl<T: Serialize> Json for T {
+        fn canonical(&self) -> Result<Vec<u8>, String> {
+            canonical_json(self).map_err(|error| error.to_string())
+        }
+    }
+}

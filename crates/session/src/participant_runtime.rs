@@ -1,0 +1,188 @@
+//! [`ParticipantRuntime`]: what stands between a participant and everyone who asks something of it.
+
+use std::cell::RefCell;
+
+use futures::lock::Mutex;
+use wellwritten_envelope::{Digest, Id, Scope, U64};
+
+use crate::runtime_records::{Admission, Records};
+use crate::runtime_state::RuntimeState;
+use crate::{
+    Agent, Answer, Call, Description, Environment, ErrorCode, Hello, MutationCertainty, ParticipantError, Reply,
+    Request, Role, WorkerState, WorkerStatus,
+};
+
+/// The participant itself.
+pub(crate) enum Participant {
+    /// A world.
+    Environment(Box<dyn Environment>),
+    /// A brain.
+    Agent(Box<dyn Agent>),
+}
+
+/// One incarnation of one participant: answers requests in the order of the protocol's checks, runs one operation at
+/// a time, and repeats answers instead of work.
+///
+/// A request is checked for: role, scope, repetition, session, epoch, phase, step, parameters, identities; only then
+/// does the participant hear of it. Repetition comes before phase, so that a duplicate of what already happened is
+/// answered with what happened.
+pub struct ParticipantRuntime {
+    session_id: Id,
+    incarnation_id: Id,
+    pub(crate) description: Description,
+    pub(crate) compatibility_digest: Digest,
+    pub(crate) participant: Mutex<Participant>,
+    pub(crate) state: RefCell<RuntimeState>,
+    records: RefCell<Records>,
+}
+
+impl ParticipantRuntime {
+    /// A world that lives as `incarnation_id`.
+    #[must_use]
+    pub fn environment(session_id: Id, incarnation_id: Id, environment: Box<dyn Environment>) -> Self {
+        let description = Description::Environment(environment.descriptor());
+        Self::new(session_id, incarnation_id, description, Participant::Environment(environment))
+    }
+
+    /// An agent that lives as `incarnation_id`.
+    #[must_use]
+    pub fn agent(session_id: Id, incarnation_id: Id, agent: Box<dyn Agent>) -> Self {
+        let description = Description::Agent(agent.profile());
+        Self::new(session_id, incarnation_id, description, Participant::Agent(agent))
+    }
+
+    fn new(session_id: Id, incarnation_id: Id, description: Description, participant: Participant) -> Self {
+        let compatibility_digest = description
+            .compatibility_digest()
+            .expect("a description has finite numbers and string keys only");
+        Self {
+            session_id,
+            incarnation_id,
+            description,
+            compatibility_digest,
+            participant: Mutex::new(participant),
+            state: RefCell::new(RuntimeState::new()),
+            records: RefCell::new(Records::new()),
+        }
+    }
+
+    /// Which life of the participant this is.
+    #[must_use]
+    pub const fn incarnation_id(&self) -> &Id {
+        &self.incarnation_id
+    }
+
+    /// Answers one request.
+    pub async fn handle(&self, request: Request) -> Reply {
+        let outcome = self.answer(&request).await;
+        Reply {
+            request_id: request.request_id,
+            worker_id: self.description.worker_id().clone(),
+            incarnation_id: self.incarnation_id.clone(),
+            scope: request.scope,
+            outcome,
+        }
+    }
+
+    async fn answer(&self, request: &Request) -> Result<Answer, ParticipantError> {
+        match &request.call {
+            Call::Hello(hello) => return self.hello(hello),
+            Call::Status {} => return Ok(Answer::Status(self.status())),
+            Call::Acknowledge { request_ids } => {
+                return Ok(Answer::Acknowledged(self.records.borrow_mut().acknowledge(request_ids)));
+            }
+            _ => {}
+        }
+        let role = self.description.role();
+        if request.call.role().is_some_and(|needed| needed != role) {
+            let message = format!("{} is not a method of an {role}", request.call.method());
+            return Err(ParticipantError::refused(ErrorCode::Unsupported, message));
+        }
+        let body = request
+            .body_digest()
+            .map_err(|error| ParticipantError::refused(ErrorCode::InvalidArgument, error.to_string()))?;
+        let scope = request.scope.as_ref().ok_or_else(|| {
+            let message = format!("{} needs a scope", request.call.method());
+            ParticipantError::refused(ErrorCode::InvalidArgument, message)
+        })?;
+        let admission = self.records.borrow_mut().admit(request, scope, body)?;
+        if let Admission::Replay(outcome) = admission {
+            return *outcome;
+        }
+        self.check(request, scope)?;
+        self.records.borrow_mut().begin(request, scope, body);
+        let running = self.state.borrow_mut().begin(&request.call);
+        let outcome = self.execute(request, scope).await;
+        self.state.borrow_mut().end(running, &outcome);
+        self.records.borrow_mut().end(&outcome);
+        outcome
+    }
+
+    fn hello(&self, hello: &Hello) -> Result<Answer, ParticipantError> {
+        let role = self.description.role();
+        let worker_id = self.description.worker_id();
+        if hello.session_id != self.session_id || hello.expected_worker_id != *worker_id || hello.role != role {
+            let message = format!(
+                "this is {role} {worker_id} of session {}, not {} {} of session {}",
+                self.session_id, hello.role, hello.expected_worker_id, hello.session_id
+            );
+            return Err(ParticipantError::refused(ErrorCode::IdentityMismatch, message));
+        }
+        Ok(Answer::Hello(Box::new(self.description.clone())))
+    }
+
+    /// What it is doing; answers at any time, also while an operation runs, and counts as no progress.
+    #[must_use]
+    pub fn status(&self) -> WorkerStatus {
+        let state = self.state.borrow();
+        let records = self.records.borrow();
+        WorkerStatus {
+            state: state.worker_state,
+            current_scope: state.epoch.as_ref().map(|epoch| Scope {
+                session_id: self.session_id.clone(),
+                epoch: epoch.clone(),
+                step: U64(state.step),
+            }),
+            active_request_id: records.active_request_id(),
+            last_completed_request_id: records.last_completed_request_id(),
+            progress_counter: U64(records.progress_counter()),
+        }
+    }
+
+    /// Session, epoch, phase, step, then what the method itself requires.
+    fn check(&self, request: &Request, scope: &Scope) -> Result<(), ParticipantError> {
+        if scope.session_id != self.session_id {
+            let message = format!("this participant belongs to session {}, not {}", self.session_id, scope.session_id);
+            return Err(ParticipantError::refused(ErrorCode::IdentityMismatch, message));
+        }
+        self.state.borrow().check(&request.call, scope, &self.description, self.compatibility_digest)
+    }
+}
+
+/// An error that says what the participant did wrong after it may have changed something.
+pub(crate) fn broken(message: impl Into<String>) -> ParticipantError {
+    ParticipantError::new(ErrorCode::BackendFailure, MutationCertainty::Applied, message)
+}
+
+impl WorkerState {
+    /// Whether a method that needs a quiescent participant may run.
+    pub(crate) const fn is_quiescent(self) -> bool {
+        matches!(self, Self::Uninitialized | Self::Ready)
+    }
+}
+
+impl std::fmt::Debug for ParticipantRuntime {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "ParticipantRuntime({} {})", self.description.worker_id(), self.incarnation_id)
+    }
+}
+
+impl Role {
+    /// The kind of payload a participant of this role captures.
+    pub(crate) const fn payload_kind(self) -> crate::state_payload::PayloadKind {
+        match self {
+            Self::Environment => crate::state_payload::PayloadKind::Environment,
+            Self::Agent => crate::state_payload::PayloadKind::Agent,
+        }
+    }
+}

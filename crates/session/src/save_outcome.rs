@@ -1,0 +1,73 @@
+//! [`SaveOutcome`]: what became of a checkpoint.
+
+use serde::Serialize;
+use wellwritten_envelope::{Id, U64};
+
+/// What became of a checkpoint. Only `Committed` is durable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[non_exhaustive]
+pub enum SaveOutcome {
+    /// The store lists it.
+    Committed {
+        /// The checkpoint.
+        #[cfg_attr(feature = "typescript", tsify(type = "string"))]
+        checkpoint_id: Id,
+        /// The epoch it was taken in.
+        #[cfg_attr(feature = "typescript", tsify(type = "string"))]
+        epoch: Id,
+        /// The boundary it holds.
+        #[cfg_attr(feature = "typescript", tsify(type = "bigint"))]
+        boundary: u64,
+        /// Length of the envelope, in bytes.
+        #[cfg_attr(feature = "typescript", tsify(type = "string"))]
+        byte_length: U64,
+        /// Why it is not certain that the store's own list survives a crash of the machine; absent where it is.
+        uncertainty: Option<String>,
+        /// Older generations dropped for it.
+        #[cfg_attr(feature = "typescript", tsify(type = "string[]"))]
+        rotated_out: Vec<Id>,
+    },
+    /// It is not in the store. The session goes on; save again under another id.
+    Failed {
+        /// The checkpoint.
+        #[cfg_attr(feature = "typescript", tsify(type = "string"))]
+        checkpoint_id: Id,
+        /// The boundary it held.
+        #[cfg_attr(feature = "typescript", tsify(type = "bigint"))]
+        boundary: u64,
+        /// What the store said.
+        message: String,
+    },
+    /// The store could not say. Ask about the same id ([`Coordinator::resolve_save`](crate::Coordinator::resolve_save));
+    /// do not save again.
+    ReplyLost {
+        /// The checkpoint.
+        #[cfg_attr(feature = "typescript", tsify(type = "string"))]
+        checkpoint_id: Id,
+        /// The boundary it held.
+        #[cfg_attr(feature = "typescript", tsify(type = "bigint"))]
+        boundary: u64,
+        /// What the store said.
+        message: String,
+    },
+}
+
+impl SaveOutcome {
+    /// The checkpoint.
+    #[must_use]
+    pub const fn checkpoint_id(&self) -> &Id {
+        match self {
+            Self::Committed { checkpoint_id, .. }
+            | Self::Failed { checkpoint_id, .. }
+            | Self::ReplyLost { checkpoint_id, .. } => checkpoint_id,
+        }
+    }
+
+    /// Whether the store lists it.
+    #[must_use]
+    pub const fn is_committed(&self) -> bool {
+        matches!(self, Self::Committed { .. })
+    }
+}

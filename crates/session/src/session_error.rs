@@ -1,0 +1,249 @@
+//! [`SessionError`]: why a session did not do as asked.
+
+use wellwritten_envelope::{CompatibilityDifference, EncodeError, EnvelopeError, Id};
+use wellwritten_store::{CommitError, SelectError};
+
+use crate::state_payload::StatePayloadError;
+use crate::{ErrorCode, FailureRecord, MutationCertainty, ParticipantError, Phase};
+
+/// Why a session did not do as asked.
+///
+/// Every variant but [`SessionError::EpochFailed`] is a refusal: the session is exactly what it was. A caller's
+/// mistake never ends an epoch.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// Not legal where the session stands.
+    #[error("{operation} is not possible while the session is {phase}")]
+    InvalidPhase {
+        /// What was asked.
+        operation: &'static str,
+        /// Where the session stands.
+        phase: Phase,
+    },
+    /// Another operation of this session has not ended. Retry when it has.
+    #[error("{operation} has to wait: {running} is still running")]
+    Busy {
+        /// What was asked.
+        operation: &'static str,
+        /// What runs.
+        running: &'static str,
+    },
+    /// The episode is over; a restore goes on from before its end.
+    #[error("the episode is over: {reason}")]
+    EpisodeOver {
+        /// The task's reason.
+        reason: Id,
+    },
+    /// The composition cannot be run as it is.
+    #[error("the composition is refused: {reason}")]
+    Composition {
+        /// What does not fit, with both values.
+        reason: String,
+    },
+    /// There is no such participant.
+    #[error("there is no participant {participant}")]
+    UnknownParticipant {
+        /// The name asked for.
+        participant: Id,
+    },
+    /// A participant refused; nothing changed. Its report, if any, is the error's detail.
+    #[error("{participant} refused: {error}")]
+    Refused {
+        /// Who refused.
+        participant: Id,
+        /// What it said.
+        error: ParticipantError,
+    },
+    /// No store is attached.
+    #[error("this session has no store")]
+    NoStore,
+    /// The checkpoint id was used before.
+    #[error("checkpoint id {checkpoint_id} was used before; an id names one checkpoint for ever")]
+    CheckpointIdUsed {
+        /// The id.
+        checkpoint_id: Id,
+    },
+    /// The coordinator's own part of a checkpoint could not be made.
+    #[error("the {payload} could not be captured: {reason}")]
+    Uncapturable {
+        /// The payload.
+        payload: Id,
+        /// What its owner said.
+        reason: String,
+    },
+    /// The envelope could not be encoded.
+    #[error("the checkpoint could not be encoded: {source}")]
+    Encode {
+        /// What the encoder said.
+        #[from]
+        source: EncodeError,
+    },
+    /// The store refused something other than a save.
+    #[error("the store refused: {source}")]
+    Store {
+        /// What it said.
+        #[from]
+        source: CommitError,
+    },
+    /// No generation could be taken.
+    #[error("{source}")]
+    Select {
+        /// What the store said.
+        #[from]
+        source: SelectError,
+    },
+    /// The generation is no envelope.
+    #[error("the checkpoint does not decode: {source}")]
+    Envelope {
+        /// The rule it breaks.
+        #[from]
+        source: EnvelopeError,
+    },
+    /// Participants still hold parts of a restore that failed; they must be replaced first.
+    #[error("participants {participants:?} may hold half a restore; replace them first")]
+    Tainted {
+        /// Who.
+        participants: Vec<Id>,
+    },
+    /// The epoch was used before.
+    #[error("epoch {epoch} was used before; a restore goes on under a name that never was")]
+    StaleEpoch {
+        /// The name asked for.
+        epoch: Id,
+    },
+    /// The epoch's name is too long to build batch names from.
+    #[error("the epoch name {epoch} has {length} characters, the limit is {limit}")]
+    EpochName {
+        /// The name asked for.
+        epoch: Id,
+        /// Its length.
+        length: usize,
+        /// The longest.
+        limit: usize,
+    },
+    /// No unused epoch name could be derived; name one.
+    #[error("no unused epoch name follows {epoch}; name one of another stem")]
+    NoFreshEpoch {
+        /// The name it was to follow.
+        epoch: Id,
+    },
+    /// The checkpoint was taken under another compatibility block.
+    #[error("{difference}")]
+    Incompatible {
+        /// The field, and both values.
+        #[from]
+        difference: CompatibilityDifference,
+    },
+    /// The checkpoint is of something else.
+    #[error("the checkpoint's {field} is {stored}, this session's is {running}")]
+    Identity {
+        /// The field.
+        field: String,
+        /// What the checkpoint says.
+        stored: String,
+        /// What this session is.
+        running: String,
+    },
+    /// A payload of the coordinator is not what it must be.
+    #[error("the payload {payload} is refused: {source}")]
+    CoordinatorPayload {
+        /// The payload.
+        payload: Id,
+        /// Why.
+        source: PayloadFault,
+    },
+    /// The epoch ended, now or before.
+    #[error("the epoch {} failed: {}", .0.epoch, .0)]
+    EpochFailed(Box<FailureRecord>),
+}
+
+/// Why one of the coordinator's own payloads was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PayloadFault {
+    /// The frame around it.
+    #[error("{0}")]
+    Frame(#[from] StatePayloadError),
+    /// Its content does not read.
+    #[error("it does not read: {reason}")]
+    Unreadable {
+        /// What the reader said.
+        reason: String,
+    },
+    /// Its owner does not accept it.
+    #[error("{reason}")]
+    Rejected {
+        /// What the owner said.
+        reason: String,
+    },
+    /// It and another part of the checkpoint disagree.
+    #[error("its {field} is {found}, elsewhere in the checkpoint it is {expected}")]
+    Disagrees {
+        /// The field.
+        field: String,
+        /// What this payload says.
+        found: String,
+        /// What the other part says.
+        expected: String,
+    },
+}
+
+impl SessionError {
+    /// The error's code.
+    #[must_use]
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::InvalidPhase { .. } | Self::EpisodeOver { .. } | Self::Tainted { .. } => ErrorCode::InvalidPhase,
+            Self::Busy { .. } => ErrorCode::Busy,
+            Self::Composition { .. } | Self::EpochName { .. } | Self::NoFreshEpoch { .. } => ErrorCode::InvalidArgument,
+            Self::UnknownParticipant { .. } | Self::Identity { .. } => ErrorCode::IdentityMismatch,
+            Self::Refused { error, .. } => error.code,
+            Self::NoStore => ErrorCode::Unsupported,
+            Self::CheckpointIdUsed { .. } => ErrorCode::Conflict,
+            Self::StaleEpoch { .. } => ErrorCode::StaleEpoch,
+            Self::Incompatible { .. }
+            | Self::CoordinatorPayload { .. }
+            | Self::Select { .. }
+            | Self::Envelope { .. } => ErrorCode::IncompatibleState,
+            Self::Uncapturable { .. } | Self::Encode { .. } => ErrorCode::Internal,
+            Self::Store { .. } => ErrorCode::BackendFailure,
+            Self::EpochFailed(record) => record.error.code,
+        }
+    }
+
+    /// Whether anything changed: `none` for every refusal.
+    #[must_use]
+    pub const fn mutation(&self) -> MutationCertainty {
+        match self {
+            Self::EpochFailed(record) => record.error.mutation,
+            _ => MutationCertainty::None,
+        }
+    }
+
+    /// Whether the session is what it was before.
+    #[must_use]
+    pub const fn is_refusal(&self) -> bool {
+        !matches!(self, Self::EpochFailed(_))
+    }
+
+    /// A participant's report, untouched: for instance which bytes do not read cleanly, and why.
+    #[must_use]
+    pub const fn detail(&self) -> Option<&serde_json::Value> {
+        match self {
+            Self::Refused { error, .. } => error.detail.as_ref(),
+            Self::EpochFailed(record) => record.error.detail.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// The participant that is to blame, where one is.
+    #[must_use]
+    pub const fn participant(&self) -> Option<&Id> {
+        match self {
+            Self::Refused { participant, .. } | Self::UnknownParticipant { participant } => Some(participant),
+            Self::EpochFailed(record) => record.participant.as_ref(),
+            _ => None,
+        }
+    }
+}

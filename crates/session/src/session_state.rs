@@ -1,0 +1,175 @@
+//! [`SessionState`]: everything a coordinator knows.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use wellwritten_envelope::{Digest, Id, RationalNs};
+
+use crate::{
+    AgentBinding, AgentProfile, AgentTelemetry, Description, DurableMark, EnvironmentDescriptor, EpisodeRequest,
+    Executor, FailureRecord, PhaseMachine, PortBinding, Reply, Request, Task, TickClock, Trace, Transport,
+    TransportError, TypedValue, WorldObservation,
+};
+
+/// The route to one incarnation of one participant.
+#[derive(Clone)]
+pub(crate) struct Link {
+    pub participant_id: Id,
+    pub incarnation_id: Id,
+    pub transport: Rc<dyn Transport>,
+    /// What it said it is; absent until it was asked.
+    pub description: Option<Rc<Description>>,
+    pub compatibility_digest: Digest,
+}
+
+/// One agent as the coordinator knows it.
+pub(crate) struct AgentSlot {
+    pub link: Link,
+    pub port_id: Id,
+    pub executor: Box<dyn Executor>,
+    /// The context the agent retains.
+    pub context: Option<TypedValue>,
+    pub brain_ticks: u64,
+    /// The coordinator's own count of the agent's ticks.
+    pub clock: Option<TickClock>,
+    pub telemetry: Option<AgentTelemetry>,
+}
+
+/// Everything a coordinator knows.
+pub(crate) struct SessionState {
+    pub machine: PhaseMachine,
+    /// The epoch asked for at the start.
+    pub first_epoch: Option<Id>,
+    pub epoch: Id,
+    pub used_epochs: BTreeSet<Id>,
+    pub boundary: u64,
+    pub committed_world_time: RationalNs,
+    pub environment: Link,
+    /// By agent id.
+    pub agents: Vec<AgentSlot>,
+    pub task: Box<dyn Task>,
+    pub progress: Option<TypedValue>,
+    /// What the world shows at the committed boundary.
+    pub observation: Option<WorldObservation>,
+    pub events_issued: u64,
+    pub last_event_step: u64,
+    pub pause_requested: bool,
+    pub terminal: Option<EpisodeRequest>,
+    pub failure: Option<FailureRecord>,
+    pub tainted: BTreeSet<Id>,
+    pub durable: Option<DurableMark>,
+    pub saving: bool,
+    pub trace: Trace,
+    pub advances: u64,
+    pub late_steps: u64,
+    pub lag_ns: u64,
+    pub incarnations: u64,
+}
+
+/// The route of a participant that was not built yet.
+struct NotBuilt;
+
+#[async_trait::async_trait(?Send)]
+impl Transport for NotBuilt {
+    async fn call(&self, _request: Request) -> Result<Reply, TransportError> {
+        Err(TransportError::RouteGone)
+    }
+
+    fn close(&self) {}
+}
+
+impl Link {
+    fn not_built(participant_id: Id) -> Self {
+        Self {
+            incarnation_id: participant_id.clone(),
+            participant_id,
+            transport: Rc::new(NotBuilt),
+            description: None,
+            compatibility_digest: Digest::from_bytes([0; Digest::BYTES]),
+        }
+    }
+
+    /// The world's descriptor.
+    pub(crate) fn descriptor(&self) -> &EnvironmentDescriptor {
+        match self.description.as_deref() {
+            Some(Description::Environment(descriptor)) => descriptor,
+            _ => unreachable!("the environment answered as one when it was connected"),
+        }
+    }
+
+    /// An agent's profile.
+    pub(crate) fn profile(&self) -> &AgentProfile {
+        match self.description.as_deref() {
+            Some(Description::Agent(profile)) => profile,
+            _ => unreachable!("an agent answered as one when it was connected"),
+        }
+    }
+}
+
+impl SessionState {
+    pub(crate) fn new(
+        first_epoch: Option<Id>,
+        environment_id: Id,
+        mut agents: Vec<AgentBinding>,
+        task: Box<dyn Task>,
+    ) -> Self {
+        agents.sort_by(|left, right| left.agent_id.cmp(&right.agent_id));
+        let epoch = first_epoch.clone().unwrap_or_else(|| Id::parse("e0").expect("a legal id"));
+        Self {
+            machine: PhaseMachine::starting(),
+            first_epoch,
+            epoch,
+            used_epochs: BTreeSet::new(),
+            boundary: 0,
+            committed_world_time: RationalNs::ZERO,
+            environment: Link::not_built(environment_id),
+            agents: agents
+                .into_iter()
+                .map(|binding| AgentSlot {
+                    link: Link::not_built(binding.agent_id),
+                    port_id: binding.port_id,
+                    executor: binding.executor,
+                    context: None,
+                    brain_ticks: 0,
+                    clock: None,
+                    telemetry: None,
+                })
+                .collect(),
+            task,
+            progress: None,
+            observation: None,
+            events_issued: 0,
+            last_event_step: 0,
+            pause_requested: false,
+            terminal: None,
+            failure: None,
+            tainted: BTreeSet::new(),
+            durable: None,
+            saving: false,
+            trace: Trace::default(),
+            advances: 0,
+            late_steps: 0,
+            lag_ns: 0,
+            incarnations: 0,
+        }
+    }
+
+    pub(crate) fn links(&self) -> Vec<Link> {
+        std::iter::once(&self.environment).chain(self.agents.iter().map(|slot| &slot.link)).cloned().collect()
+    }
+
+    /// Who drives which port, in the order of the descriptor's ports.
+    pub(crate) fn bindings(&self) -> Vec<PortBinding> {
+        let ports = &self.environment.descriptor().ports;
+        ports
+            .iter()
+            .filter_map(|port| {
+                let slot = self.agents.iter().find(|slot| slot.port_id == port.port_id)?;
+                Some(PortBinding {
+                    port_id: port.port_id.clone(),
+                    agent_id: slot.link.participant_id.clone(),
+                })
+            })
+            .collect()
+    }
+}
