@@ -196,7 +196,13 @@ impl Ledger {
             return;
         }
         unit.spans -= 1;
-        if let (0, Progress::Running { provisional }) = (unit.spans, unit.progress) {
+        if let (
+            0,
+            Progress::Running {
+                provisional: Some(provisional),
+            },
+        ) = (unit.spans, unit.progress)
+        {
             self.remove_unit(id);
             self.graph.release(Provenance::Root(provisional));
         }
@@ -230,8 +236,9 @@ impl Ledger {
     /// The claim as a reader meets it: the bytes of an open or torn-down scope have failed.
     pub(crate) fn as_read(&self, claim: Claim) -> Claim {
         if let Claim::Unit(id) = claim
-            && let Some(Progress::Running { provisional }) =
-                self.units.get(&id).map(|unit| unit.progress)
+            && let Some(Progress::Running {
+                provisional: Some(provisional),
+            }) = self.units.get(&id).map(|unit| unit.progress)
         {
             return Claim::Failed(provisional);
         }

@@ -214,7 +214,8 @@ impl<S: Storage> MemoryManagement<S> {
     /// be stale, or any binding is unallocated; then the work is skipped, and `writes` carry that
     /// failure. Bytes read while pending make the unit depend on who wrote them.
     ///
-    /// Until the unit is finished its bytes read as torn down.
+    /// Until the unit is finished its bytes read as torn down. Every entered unit is to be finished.
+    /// Where pending bytes that it read settle as failed before it is, it is skipped there and then.
     pub fn enter(
         &mut self,
         work: &str,

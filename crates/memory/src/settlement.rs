@@ -53,16 +53,14 @@ impl Ledger {
             return Ok(Entry::Skipped { failure });
         }
         let unit = UnitId::mint(&mut self.next_unit);
-        if writes.iter().all(|binding| binding.range().is_empty()) {
-            return Ok(Entry::Entered(unit));
-        }
         let inputs = self.depend(unit, reads)?;
         let mut places = self.spare_writes.pop().unwrap_or_default();
         for binding in writes {
             places.push(self.place(binding)?);
         }
         let work = self.labels.intern(work);
-        let provisional = self.graph.mint_provisional(Rc::clone(&work));
+        let writes_something = places.iter().any(|place| !place.range.is_empty());
+        let provisional = writes_something.then(|| self.graph.mint_provisional(Rc::clone(&work)));
         self.units.insert(
             unit,
             Unit {
@@ -178,7 +176,7 @@ impl Ledger {
         };
         unit.progress = Progress::Awaiting;
         let settled = unit.inputs.is_empty();
-        self.graph.release(Provenance::Root(provisional));
+        self.release_provisional(provisional);
         if settled {
             self.settle_clean(smallvec![id]);
         } else {
@@ -195,7 +193,7 @@ impl Ledger {
             return;
         };
         unit.progress = Progress::Submitted(submission);
-        self.graph.release(Provenance::Root(provisional));
+        self.release_provisional(provisional);
         self.submissions
             .entry(submission)
             .or_default()
@@ -204,12 +202,20 @@ impl Ledger {
         self.touch_writes(id);
     }
 
+    fn release_provisional(&mut self, provisional: Option<FailureId>) {
+        if let Some(provisional) = provisional {
+            self.graph.release(Provenance::Root(provisional));
+        }
+    }
+
     /// The unit failed, before or after it was submitted. The failure under which its bytes are claimed,
     /// unless nothing is left to claim.
     pub(crate) fn fail(&mut self, id: UnitId, failure: Failure) -> Option<FailureId> {
         let unit = self.units.get_mut(&id)?;
         let root = match unit.progress {
-            Progress::Running { provisional } => {
+            Progress::Running {
+                provisional: Some(provisional),
+            } => {
                 // The unit's hold on the provisional node passes to this function.
                 unit.progress = Progress::Awaiting;
                 self.graph.replace(provisional, failure);
@@ -223,7 +229,7 @@ impl Ledger {
                 }
                 root
             }
-            Progress::Awaiting => {
+            Progress::Awaiting | Progress::Running { provisional: None } => {
                 let work = Rc::clone(&unit.work);
                 self.graph.mint(failure, work)
             }
@@ -332,7 +338,7 @@ impl Ledger {
                 continue;
             };
             if let Progress::Running { provisional } = unit.progress {
-                self.graph.release(Provenance::Root(provisional));
+                self.release_provisional(provisional);
             }
             // One claim for each of its write places, in their order.
             let claims: SmallVec<[Claim; 4]> = match &cause {

@@ -11,8 +11,8 @@ use alloc::vec::Vec;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// Its body runs, or was torn down. Its bytes read as failed under the provisional failure, which
-    /// the unit holds once.
-    Running { provisional: FailureId },
+    /// the unit holds once; work that writes no byte has none.
+    Running { provisional: Option<FailureId> },
     /// Its own outcome is open, until this submission settles.
     Submitted(SubmissionId),
     /// It succeeded; what it read has not settled.

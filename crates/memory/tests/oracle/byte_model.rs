@@ -29,6 +29,8 @@ struct Operation {
     waits_for: Option<u64>,
     /// Operations whose pending bytes it read.
     read: BTreeSet<usize>,
+    /// Its scope was entered and never left. It has failed, but what it read may still say why.
+    torn: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -57,6 +59,7 @@ impl ByteModel {
             fate,
             waits_for: None,
             read: BTreeSet::new(),
+            torn: false,
         });
         self.operations.len() - 1
     }
@@ -97,9 +100,9 @@ impl ByteModel {
         let operation = self.operation(fate);
         for &(buffer, start, end) in reads {
             for byte in start..end {
-                let writer = self.buffers[&buffer].writer[byte];
-                if self.operations[writer].fate == Fate::Pending {
-                    self.operations[operation].read.insert(writer);
+                let author = self.buffers[&buffer].writer[byte];
+                if self.operations[author].fate == Fate::Pending {
+                    self.operations[operation].read.insert(author);
                 }
             }
         }
@@ -122,6 +125,12 @@ impl ByteModel {
         self.operations[operation].fate = fate;
         self.operations[operation].waits_for = waits_for;
         self.propagate();
+    }
+
+    /// The scope of an operation is never left.
+    pub fn tear(&mut self, operation: usize, root: &str) {
+        self.operations[operation].torn = true;
+        self.finish(operation, Fate::Failed(root.into()), None);
     }
 
     /// One operation of a submission turns out to be the culprit.
@@ -173,6 +182,16 @@ impl ByteModel {
     fn propagate(&mut self) {
         loop {
             let mut changed = false;
+            for index in 0..self.operations.len() {
+                let read = &self.operations[index].read;
+                let root = read
+                    .iter()
+                    .find_map(|&input| self.operations[input].fate.root());
+                if let (true, Some(root)) = (self.operations[index].torn, root) {
+                    self.operations[index].fate = Fate::Skipped(root.into());
+                    self.operations[index].torn = false;
+                }
+            }
             for index in 0..self.operations.len() {
                 if self.operations[index].fate != Fate::Pending {
                     continue;

@@ -69,7 +69,6 @@ struct Run {
     flights: Vec<Flight>,
     compared: Compared,
     number: usize,
-    lied: bool,
 }
 
 const LARGEST_BUFFER: usize = 96;
@@ -96,7 +95,6 @@ pub fn run(plan: &Plan) -> Told<Compared> {
         flights: Vec::new(),
         compared: Compared::default(),
         number: 0,
-        lied: false,
         plan: plan.clone(),
     };
     for number in 0..plan.operations {
@@ -123,10 +121,8 @@ fn fate_of(state: TaintState, root: Option<&str>) -> Fate {
 }
 
 impl Run {
-    fn lies(&mut self, sabotage: Sabotage) -> bool {
-        let lies = self.plan.sabotage == Some(sabotage) && self.number > 20 && !self.lied;
-        self.lied |= lies;
-        lies
+    fn lies(&self, sabotage: Sabotage) -> bool {
+        self.plan.sabotage == Some(sabotage) && self.number > 20
     }
 
     fn step(&mut self) -> Told<()> {
@@ -418,11 +414,7 @@ impl Run {
         } else {
             Ok(())
         };
-        same!(
-            self.memory.settle(SubmissionId(submission), outcome),
-            true,
-            "settle {submission}"
-        );
+        self.memory.settle(SubmissionId(submission), outcome);
         same!(
             self.memory.settle(SubmissionId(submission), Ok(())),
             false,
