@@ -1,1 +1,40 @@
-//! placeholder
+//! The wasm-bindgen surface of Wellwritten.
+//!
+//! **Mental model.** One wasm instance per worker or page. A session's worker exports one
+//! [`WasmSession`](session::WasmSession); a page or a worker of its own can export guarded devices
+//! ([`WasmDevice`](device::WasmDevice)) and read envelopes. The TypeScript package wraps all of it;
+//! what is here parses, calls, converts, and nothing else.
+//!
+//! **Who is responsible.** Arguments are validated here as far as their shape goes; everything they mean
+//! is validated by the crate that owns it. Errors become JavaScript `Error`s in one place, with `code`,
+//! `message` and `context`. Everything is single-threaded; no `RefCell` is borrowed across an `await`.
+//!
+//! **Invariants.** Bytes that cross are copies: wasm memory may grow at any time, and a view of it would
+//! then be detached. Types in TypeScript come from the Rust types. 64-bit numbers cross as `bigint`.
+//!
+//! **What it does not do.** No state of its own beyond who listens and what runs; no DOM.
+#![cfg(target_arch = "wasm32")]
+
+pub mod device;
+pub mod envelope;
+pub mod error;
+pub mod opfs;
+pub mod session;
+pub mod web_clock;
+
+mod arena_participants;
+mod convert;
+mod fault;
+mod generation_store;
+mod session_config;
+mod session_event;
+mod session_host;
+mod session_status;
+
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// Runs once when the module is loaded: a panic then says where it was, before the trap ends it.
+#[wasm_bindgen(start)]
+pub fn start() {
+    console_error_panic_hook::set_once();
+}

@@ -1,0 +1,321 @@
+//! The guarded device for any WebGPU program.
+
+use std::rc::Rc;
+
+use js_sys::{Array, Function, Uint8Array, Uint32Array};
+use serde::Deserialize;
+use tsify::Tsify;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast as _, JsValue};
+use wellwritten_device::{
+    Access, Binding, BufferBinding, DeviceEvent, GuardedBuffer, GuardedDevice, HostKernelError,
+    HostLaunch, Kernel, KernelSource, RequiredLimits, Spawner, WebGpuOptions,
+};
+
+use crate::convert::{from_js, to_js};
+use crate::error::{WebError, WebResult, WellwrittenErrorCode};
+
+/// Which backend to compute on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Tsify)]
+#[serde(rename_all = "lowercase")]
+pub enum BackendChoice {
+    /// WebGPU where there is an adapter, otherwise the CPU, which says why.
+    #[default]
+    Auto,
+    /// WebGPU or an error.
+    Webgpu,
+    /// The CPU.
+    Cpu,
+}
+
+/// Options of `createGuardedDevice`.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Tsify)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct GuardedDeviceOptions {
+    /// Default: `auto`.
+    #[tsify(optional)]
+    pub backend: BackendChoice,
+    /// Limits above WebGPU's defaults.
+    #[tsify(optional)]
+    pub required_limits: RequiredLimits,
+}
+
+/// Opens a device as chosen.
+pub async fn open_device(options: GuardedDeviceOptions) -> WebResult<GuardedDevice> {
+    if options.backend == BackendChoice::Cpu {
+        return Ok(GuardedDevice::cpu());
+    }
+    let spawner = Spawner::new(wasm_bindgen_futures::spawn_local);
+    let webgpu = WebGpuOptions {
+        required_limits: options.required_limits,
+    };
+    match GuardedDevice::webgpu(webgpu, spawner).await {
+        Ok(device) => Ok(device),
+        Err(error) if options.backend == BackendChoice::Auto => {
+            Ok(GuardedDevice::cpu_because(Some(error.to_string())))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A guarded device. The package wraps it as `GuardedDevice`.
+#[wasm_bindgen]
+pub struct WasmDevice {
+    device: GuardedDevice,
+}
+
+/// A buffer of a device; `free()` gives its bytes back.
+#[wasm_bindgen]
+pub struct WasmBuffer {
+    buffer: GuardedBuffer,
+}
+
+/// A range of a buffer's bytes.
+#[wasm_bindgen]
+pub struct WasmSlice {
+    binding: BufferBinding,
+}
+
+/// A kernel of a device.
+#[wasm_bindgen]
+pub struct WasmKernel {
+    kernel: Kernel,
+}
+
+/// The bindings of one launch: `@group(0) @binding(i)` in the order pushed.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct WasmBindings {
+    bindings: Vec<Binding>,
+}
+
+#[wasm_bindgen]
+impl WasmBindings {
+    /// No bindings yet.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Binds `slice` next.
+    pub fn push(
+        &mut self,
+        slice: &WasmSlice,
+        #[wasm_bindgen(unchecked_param_type = "Access")] access: JsValue,
+    ) -> WebResult<()> {
+        let access: Access = from_js("access", access)?;
+        self.bindings
+            .push(Binding::new(slice.binding.clone(), access));
+        Ok(())
+    }
+}
+
+#[wasm_bindgen]
+impl WasmBuffer {
+    /// The buffer's identity, never used again for another.
+    #[wasm_bindgen(getter, js_name = bufferId)]
+    pub fn buffer_id(&self) -> u64 {
+        self.buffer.id().get()
+    }
+
+    /// How reports name it.
+    #[wasm_bindgen(getter)]
+    pub fn label(&self) -> String {
+        self.buffer.label().to_owned()
+    }
+
+    /// Its size in bytes.
+    #[wasm_bindgen(getter, js_name = sizeBytes)]
+    pub fn size_bytes(&self) -> u64 {
+        self.buffer.size_bytes()
+    }
+
+    /// All of it.
+    pub fn whole(&self) -> WasmSlice {
+        WasmSlice {
+            binding: self.buffer.binding(),
+        }
+    }
+
+    /// The bytes from `start` up to, not including, `end`.
+    pub fn slice(&self, start: u64, end: u64) -> WebResult<WasmSlice> {
+        self.buffer
+            .slice(start, end)
+            .map(|binding| WasmSlice { binding })
+            .map_err(|error| WebError::new(WellwrittenErrorCode::BadHandle, error.to_string()))
+    }
+}
+
+#[wasm_bindgen]
+impl WasmDevice {
+    /// Opens a device.
+    pub async fn create(
+        #[wasm_bindgen(unchecked_param_type = "GuardedDeviceOptions | undefined")] options: JsValue,
+    ) -> WebResult<WasmDevice> {
+        let options = if options.is_undefined() {
+            GuardedDeviceOptions::default()
+        } else {
+            from_js("options", options)?
+        };
+        Ok(Self {
+            device: open_device(options).await?,
+        })
+    }
+
+    /// Which backend this is, and on what.
+    #[wasm_bindgen(unchecked_return_type = "BackendInfo")]
+    pub fn backend(&self) -> JsValue {
+        to_js(&self.device.backend())
+    }
+
+    /// What the device grants.
+    #[wasm_bindgen(unchecked_return_type = "DeviceLimits")]
+    pub fn limits(&self) -> JsValue {
+        to_js(&self.device.limits())
+    }
+
+    /// What the device has done so far.
+    #[wasm_bindgen(unchecked_return_type = "DeviceCounters")]
+    pub fn counters(&self) -> JsValue {
+        to_js(&self.device.counters())
+    }
+
+    /// Counts devices from 1: a recovered device is the next generation.
+    #[wasm_bindgen(getter)]
+    pub fn generation(&self) -> u64 {
+        self.device.generation()
+    }
+
+    /// Calls `observer(type, message)` when claims settle, the device is lost or recovered, or an
+    /// error arrives outside every scope.
+    pub fn observe(&self, observer: Function) {
+        self.device.observe(move |event| {
+            let (name, message) = match event {
+                DeviceEvent::Settled => ("settled", String::new()),
+                DeviceEvent::Lost { reason, .. } => ("lost", reason.clone()),
+                DeviceEvent::Recovered { .. } => ("recovered", String::new()),
+                DeviceEvent::Uncaptured { message } => ("error", message.clone()),
+                _ => return,
+            };
+            // What an observer throws is its own affair; the browser reports it.
+            let _ = observer.call2(&JsValue::UNDEFINED, &name.into(), &message.into());
+        });
+    }
+
+    /// Reserves zeroed bytes.
+    pub fn alloc(&self, size_bytes: u64, label: Option<String>) -> WebResult<WasmBuffer> {
+        let buffer = self
+            .device
+            .alloc(size_bytes, label.as_deref().unwrap_or("unnamed"))?;
+        Ok(WasmBuffer { buffer })
+    }
+
+    /// Writes bytes over a slice.
+    pub fn write(&self, target: &WasmSlice, bytes: &[u8]) -> WebResult<()> {
+        Ok(self.device.write(&target.binding, bytes)?)
+    }
+
+    /// A kernel from WGSL, for the WebGPU backend.
+    pub fn kernel(&self, label: &str, wgsl: &str, entry_point: Option<String>) -> WasmKernel {
+        let mut source = KernelSource::wgsl(label, wgsl);
+        if let Some(entry_point) = entry_point {
+            source.entry_point = entry_point;
+        }
+        WasmKernel {
+            kernel: self.device.kernel(source),
+        }
+    }
+
+    /// A kernel from a function over the bindings' words, for the CPU backend.
+    #[wasm_bindgen(js_name = hostKernel)]
+    pub fn host_kernel(
+        &self,
+        label: &str,
+        #[wasm_bindgen(
+            unchecked_param_type = "(buffers: Uint32Array[], workgroups: [number, number, number]) => void"
+        )]
+        run: Function,
+    ) -> WasmKernel {
+        let host = Rc::new(move |launch: &mut HostLaunch<'_>| run_host_kernel(&run, launch));
+        WasmKernel {
+            kernel: self.device.kernel(KernelSource::host(label, host)),
+        }
+    }
+
+    /// Runs a kernel. Throws only for what can be told before encoding.
+    pub fn launch(
+        &self,
+        kernel: &WasmKernel,
+        bindings: &WasmBindings,
+        x: u32,
+        y: u32,
+        z: u32,
+    ) -> WebResult<()> {
+        Ok(self
+            .device
+            .launch(&kernel.kernel, &bindings.bindings, [x, y, z])?)
+    }
+
+    /// Reads a slice: the bytes, or an error `UNWRITTEN` whose context is the report.
+    pub async fn read(&self, source: &WasmSlice) -> WebResult<Uint8Array> {
+        let bytes = self.device.read(&source.binding).await?;
+        Ok(Uint8Array::from(bytes.as_slice()))
+    }
+
+    /// Resolves when every submission so far has settled.
+    pub async fn settled(&self) {
+        self.device.settled().await;
+    }
+
+    /// The state of every byte of a slice.
+    #[wasm_bindgen(unchecked_return_type = "TaintSpan[]")]
+    pub fn taint(&self, source: &WasmSlice) -> WebResult<JsValue> {
+        Ok(to_js(&self.device.taint(&source.binding)?))
+    }
+
+    /// Failures, what carries them, and the skipped work between.
+    #[wasm_bindgen(unchecked_return_type = "FailureGraph")]
+    pub fn failures(&self) -> JsValue {
+        to_js(&self.device.failures())
+    }
+
+    /// Destroys the real device: for tests.
+    pub fn lose(&self) {
+        self.device.lose();
+    }
+
+    /// Gets a new device generation.
+    pub async fn recover(&self) -> WebResult<()> {
+        Ok(self.device.recover().await?)
+    }
+
+    /// Destroys the device for good.
+    pub fn close(&self) {
+        self.device.close();
+    }
+}
+
+fn run_host_kernel(run: &Function, launch: &mut HostLaunch<'_>) -> Result<(), HostKernelError> {
+    let buffers = Array::new();
+    for index in 0..launch.binding_count() {
+        buffers.push(&Uint32Array::from(launch.words(index)?).into());
+    }
+    let workgroups: Array = launch
+        .workgroups()
+        .into_iter()
+        .map(|count| JsValue::from(count))
+        .collect();
+    run.call2(&JsValue::UNDEFINED, &buffers, &workgroups)
+        .map_err(|thrown| {
+            let message = thrown
+                .dyn_ref::<js_sys::Error>()
+                .map_or_else(|| format!("{thrown:?}"), |error| error.message().into());
+            HostKernelError::Failed(message)
+        })?;
+    for (index, buffer) in buffers.iter().enumerate() {
+        if launch.access(index)?.writes() {
+            launch.put(index, buffer.unchecked_into::<Uint32Array>().to_vec())?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,221 @@
+//! The one conversion from an error of any crate to a JavaScript `Error` with `code`, `message` and
+//! `context`.
+
+use js_sys::{Error, Reflect};
+use serde::Serialize;
+use tsify::Tsify;
+use wasm_bindgen::JsValue;
+use wellwritten_device::{DeviceError, ReadError};
+use wellwritten_envelope::{EncodeError, EnvelopeError};
+use wellwritten_memory::HandleError;
+use wellwritten_session::{ErrorCode, SessionError};
+use wellwritten_store::{LockError, MediumError, ReadError as GenerationError, StoreError};
+
+use crate::convert::to_js;
+
+/// Why a call was rejected. A closed union in TypeScript; `message` says it in a sentence and
+/// `context` carries the details.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Tsify)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum WellwrittenErrorCode {
+    /// Some byte was not last written by work that succeeded; the context is the report.
+    Unwritten,
+    /// The device is lost; recover it, or restore the session.
+    DeviceLost,
+    /// There is no WebGPU adapter or device here.
+    NoAdapter,
+    /// More was asked for than the device grants.
+    LimitExceeded,
+    /// An offset or a length is not a multiple of what is required.
+    Alignment,
+    /// One buffer is bound twice in a launch and one of the bindings writes.
+    BindingConflict,
+    /// A buffer or slice is freed, lost, out of bounds or another device's.
+    BadHandle,
+    /// The memory could not be reserved.
+    NotReserved,
+    /// Sound bytes could not be copied out; try again.
+    Transfer,
+    /// An argument has the wrong shape or value.
+    InvalidArgument,
+    /// The bytes are not a sound envelope; the context names the rule.
+    EnvelopeInvalid,
+    /// The manifest and payloads cannot be encoded.
+    EnvelopeNotEncodable,
+    /// Another tab owns the store.
+    StoreLocked,
+    /// The store cannot be opened, read or written.
+    StoreFailed,
+    /// No generation fits the request.
+    NoGeneration,
+    /// The session is in a phase in which this is not allowed. Nothing changed.
+    InvalidPhase,
+    /// Another operation of this kind is under way. Nothing changed.
+    Busy,
+    /// The transition, capture or restore failed; the session is fenced until it is restored.
+    EpochFailed,
+    /// Two worlds do not fit together; the context names the fields.
+    Incompatible,
+    /// The participant cannot do this.
+    Unsupported,
+    /// The session or device was closed.
+    Closed,
+}
+
+/// An error on its way to JavaScript.
+#[derive(Debug)]
+pub struct WebError {
+    code: WellwrittenErrorCode,
+    message: String,
+    context: JsValue,
+}
+
+/// What every fallible export returns.
+pub type WebResult<T> = Result<T, WebError>;
+
+impl WebError {
+    /// An error without details.
+    pub fn new(code: WellwrittenErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            context: JsValue::NULL,
+        }
+    }
+
+    /// Adds the details a program can act on.
+    #[must_use]
+    pub fn with_context(mut self, context: &impl Serialize) -> Self {
+        self.context = to_js(context);
+        self
+    }
+}
+
+impl From<WebError> for JsValue {
+    fn from(error: WebError) -> Self {
+        let js = Error::new(&error.message);
+        js.set_name("WellwrittenError");
+        for (key, value) in [("code", to_js(&error.code)), ("context", error.context)] {
+            Reflect::set(&js, &key.into(), &value).expect("an Error takes properties");
+        }
+        js.into()
+    }
+}
+
+impl From<DeviceError> for WebError {
+    fn from(error: DeviceError) -> Self {
+        use WellwrittenErrorCode as Code;
+        let code = match &error {
+            DeviceError::NoAdapter { .. } | DeviceError::NoDevice { .. } => Code::NoAdapter,
+            DeviceError::Lost { .. } | DeviceError::RecoveryFailed { .. } => Code::DeviceLost,
+            DeviceError::Closed => Code::Closed,
+            DeviceError::Limit { .. } => Code::LimitExceeded,
+            DeviceError::Alignment { .. } => Code::Alignment,
+            DeviceError::BindingConflict { .. } => Code::BindingConflict,
+            DeviceError::Handle(HandleError::Lost { .. }) => Code::DeviceLost,
+            DeviceError::Handle(_) => Code::BadHandle,
+            DeviceError::Reserve(_) => Code::NotReserved,
+            _ => Code::InvalidArgument,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<ReadError> for WebError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Unwritten(report) => {
+                Self::new(WellwrittenErrorCode::Unwritten, report.to_string())
+                    .with_context(report.as_ref())
+            }
+            ReadError::Device(error) => error.into(),
+            transfer => Self::new(WellwrittenErrorCode::Transfer, transfer.to_string()),
+        }
+    }
+}
+
+impl From<EnvelopeError> for WebError {
+    fn from(error: EnvelopeError) -> Self {
+        Self::new(WellwrittenErrorCode::EnvelopeInvalid, error.to_string())
+            .with_context(&BrokenRule { rule: error.rule() })
+    }
+}
+
+impl From<EncodeError> for WebError {
+    fn from(error: EncodeError) -> Self {
+        Self::new(WellwrittenErrorCode::EnvelopeNotEncodable, error.to_string())
+    }
+}
+
+/// The context of a broken envelope.
+#[derive(Serialize)]
+struct BrokenRule {
+    rule: wellwritten_envelope::EnvelopeRule,
+}
+
+
+impl From<SessionError> for WebError {
+    fn from(error: SessionError) -> Self {
+        use WellwrittenErrorCode as Code;
+        let message = error.to_string();
+        let code = match &error {
+            // State bytes that do not read cleanly: the detail is the report.
+            SessionError::Refused { error, .. }
+                if error.code == ErrorCode::BufferInvalid && error.detail.is_some() =>
+            {
+                Code::Unwritten
+            }
+            SessionError::EpochFailed(record) => {
+                return Self::new(Code::EpochFailed, message).with_context(record.as_ref());
+            }
+            SessionError::Store { .. } => Code::StoreFailed,
+            SessionError::Select { .. } | SessionError::NoStore => Code::NoGeneration,
+            SessionError::Incompatible { .. }
+            | SessionError::Identity { .. }
+            | SessionError::CoordinatorPayload { .. }
+            | SessionError::Envelope { .. } => Code::Incompatible,
+            other => match other.code() {
+                ErrorCode::InvalidPhase => Code::InvalidPhase,
+                ErrorCode::Busy => Code::Busy,
+                ErrorCode::Unsupported => Code::Unsupported,
+                _ => Code::InvalidArgument,
+            },
+        };
+        let web = Self::new(code, message);
+        match error.detail() {
+            Some(detail) => web.with_context(detail),
+            None => web,
+        }
+    }
+}
+
+impl From<StoreError> for WebError {
+    fn from(error: StoreError) -> Self {
+        let code = match &error {
+            StoreError::Lock {
+                source: LockError::Held { .. },
+            } => WellwrittenErrorCode::StoreLocked,
+            StoreError::KeepGenerations { .. } => WellwrittenErrorCode::InvalidArgument,
+            _ => WellwrittenErrorCode::StoreFailed,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+impl From<MediumError> for WebError {
+    fn from(error: MediumError) -> Self {
+        Self::new(WellwrittenErrorCode::StoreFailed, error.to_string())
+    }
+}
+
+impl From<GenerationError> for WebError {
+    fn from(error: GenerationError) -> Self {
+        let code = match &error {
+            GenerationError::Unknown { .. } | GenerationError::RotatedOut { .. } => {
+                WellwrittenErrorCode::NoGeneration
+            }
+            _ => WellwrittenErrorCode::StoreFailed,
+        };
+        Self::new(code, error.to_string())
+    }
+}

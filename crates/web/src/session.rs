@@ -1,0 +1,382 @@
+//! A session for JavaScript.
+
+use std::rc::Rc;
+
+use js_sys::{Function, Uint8Array};
+use serde::{Deserialize, Serialize};
+use tsify::Tsify;
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wellwritten_envelope::Id;
+use wellwritten_memory::BufferSummary;
+use wellwritten_session::{
+    PhaseEdge, RestoreRequest, RunOptions, TraceRecord, compare_traces, rebase_trace,
+};
+
+use crate::convert::{from_js, to_js};
+use crate::error::{WebError, WebResult, WellwrittenErrorCode};
+use crate::fault::{FaultSpec, list_faults};
+use crate::session_config::SessionConfig;
+use crate::session_event::EventSink;
+use crate::session_host::{SessionHost, owner_of};
+
+/// A buffer of the session and who owns it.
+#[derive(Serialize, Tsify)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionBuffer {
+    /// The buffer.
+    #[serde(flatten)]
+    summary: BufferSummary,
+    /// The participant whose state it holds.
+    owner: String,
+}
+
+/// Options of `run`.
+#[derive(Default, Deserialize, Tsify)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct SessionRunOptions {
+    /// Steps in a second of wall time; as fast as possible where absent.
+    #[tsify(optional, type = "number")]
+    steps_per_second: Option<f64>,
+    /// The boundary to stop at.
+    #[tsify(optional, type = "bigint")]
+    until: Option<u64>,
+}
+
+/// Options of `checkpoint`.
+#[derive(Default, Deserialize, Tsify)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct CheckpointOptions {
+    /// Its name; one is made where absent. A name is used once.
+    #[tsify(optional, type = "string")]
+    checkpoint_id: Option<Id>,
+}
+
+/// Options of `restore`.
+#[derive(Default, Deserialize, Tsify)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct RestoreOptions {
+    /// The generation; the newest that fits where absent.
+    #[tsify(optional, type = "string")]
+    checkpoint_id: Option<Id>,
+    /// The epoch to go on under; the next unused one where absent.
+    #[tsify(optional, type = "string")]
+    epoch: Option<Id>,
+    /// Whether an older generation may stand in for a damaged newest one.
+    #[tsify(optional)]
+    fallback: bool,
+}
+
+/// Options of `compareTrace`.
+#[derive(Default, Deserialize, Tsify)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct CompareOptions {
+    /// An epoch of this session whose records are carried over to the other trace's epoch first.
+    #[tsify(optional, type = "string")]
+    rebase_from: Option<Id>,
+}
+
+/// How full the store's medium is, in bytes.
+#[derive(Serialize, Tsify)]
+#[serde(rename_all = "camelCase")]
+pub struct StoreUsage {
+    /// In use, for OPFS by the whole origin.
+    #[tsify(type = "bigint")]
+    used_bytes: u64,
+    /// What may be in use at most, where it is known.
+    #[tsify(type = "bigint | null")]
+    quota_bytes: Option<u64>,
+}
+
+/// A session. The package wraps it as `Session`; it lives in a worker.
+#[wasm_bindgen]
+pub struct WasmSession {
+    host: Rc<SessionHost>,
+}
+
+#[wasm_bindgen]
+impl WasmSession {
+    /// Opens a session; `on_event` is called with every [`WebSessionEvent`].
+    ///
+    /// [`WebSessionEvent`]: crate::session_event::WebSessionEvent
+    pub async fn create(
+        #[wasm_bindgen(unchecked_param_type = "SessionConfig")] config: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "(event: WebSessionEvent) => void")]
+        on_event: Function,
+    ) -> WebResult<WasmSession> {
+        let config: SessionConfig = from_js("config", config)?;
+        let host = SessionHost::open(config, EventSink::new(on_event)).await?;
+        Ok(Self { host })
+    }
+
+    /// The session's name.
+    #[wasm_bindgen(getter, js_name = sessionId)]
+    pub fn session_id(&self) -> String {
+        self.host.session_id.to_string()
+    }
+
+    /// The session at a glance; answers during a step.
+    #[wasm_bindgen(unchecked_return_type = "SessionStatus")]
+    pub fn status(&self) -> JsValue {
+        to_js(&self.host.status())
+    }
+
+    /// Starts a fresh run in a session that waits to be told whether to resume.
+    #[wasm_bindgen(unchecked_return_type = "SessionStatus")]
+    pub async fn begin(&self) -> WebResult<JsValue> {
+        self.host.begin().await?;
+        Ok(self.status())
+    }
+
+    /// Takes `count` transitions.
+    #[wasm_bindgen(unchecked_return_type = "SessionStatus")]
+    pub async fn step(&self, count: u32) -> WebResult<JsValue> {
+        self.host.step(count).await?;
+        Ok(self.status())
+    }
+
+    /// Steps until paused, until a boundary, or until something refuses.
+    #[wasm_bindgen(unchecked_return_type = "SessionStatus")]
+    pub async fn run(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "SessionRunOptions")] options: JsValue,
+    ) -> WebResult<JsValue> {
+        let options: SessionRunOptions = from_js("options", options)?;
+        if let Some(rate) = options.steps_per_second
+            && !(rate.is_finite() && rate > 0.0)
+        {
+            return Err(WebError::new(
+                WellwrittenErrorCode::InvalidArgument,
+                format!("stepsPerSecond is {rate}; it must be a finite number above zero"),
+            ));
+        }
+        self.host
+            .run(RunOptions {
+                steps_per_second: options.steps_per_second,
+                until: options.until,
+            })
+            .await?;
+        Ok(self.status())
+    }
+
+    /// Pauses at the next committed boundary.
+    #[wasm_bindgen(unchecked_return_type = "SessionStatus")]
+    pub async fn pause(&self) -> WebResult<JsValue> {
+        self.host.pause().await?;
+        Ok(self.status())
+    }
+
+    /// Goes from paused to ready.
+    #[wasm_bindgen(unchecked_return_type = "SessionStatus")]
+    pub async fn resume(&self) -> WebResult<JsValue> {
+        self.host.resume().await?;
+        Ok(self.status())
+    }
+
+    /// Every live buffer.
+    #[wasm_bindgen(unchecked_return_type = "SessionBuffer[]")]
+    pub fn buffers(&self) -> JsValue {
+        let buffers: Vec<SessionBuffer> = self
+            .host
+            .device
+            .buffers()
+            .into_iter()
+            .map(|summary| SessionBuffer {
+                owner: owner_of(&summary.label).to_owned(),
+                summary,
+            })
+            .collect();
+        to_js(&buffers)
+    }
+
+    /// The state of the bytes from `start` to `end` (all of the buffer where absent), in at most
+    /// `spans` spans.
+    #[wasm_bindgen(unchecked_return_type = "TaintSpan[]")]
+    pub fn taint(
+        &self,
+        buffer_id: u64,
+        start: Option<u64>,
+        end: Option<u64>,
+        spans: Option<u32>,
+    ) -> WebResult<JsValue> {
+        let whole = self.host.binding(buffer_id)?;
+        let end = end.unwrap_or(whole.size_bytes());
+        let range = slice(&whole, start.unwrap_or(0), end)?;
+        Ok(to_js(&match spans {
+            Some(spans) => self.host.device.taint_limited(&range, spans as usize)?,
+            None => self.host.device.taint(&range)?,
+        }))
+    }
+
+    /// The bytes from `start` to `end`, or an error `UNWRITTEN` whose context is the report.
+    pub async fn read(&self, buffer_id: u64, start: u64, end: u64) -> WebResult<Uint8Array> {
+        let range = slice(&self.host.binding(buffer_id)?, start, end)?;
+        let bytes = self.host.device.read(&range).await?;
+        Ok(Uint8Array::from(bytes.as_slice()))
+    }
+
+    /// Asks the owner of a buffer to do the work that wrote it again.
+    pub async fn rewrite(&self, buffer_id: u64) -> WebResult<()> {
+        self.host.rewrite(buffer_id).await
+    }
+
+    /// Failures, what carries them, and the skipped work between.
+    #[wasm_bindgen(unchecked_return_type = "FailureGraph")]
+    pub fn failures(&self) -> JsValue {
+        to_js(&self.host.device.failures())
+    }
+
+    /// Commits a checkpoint.
+    #[wasm_bindgen(unchecked_return_type = "SaveOutcome")]
+    pub async fn checkpoint(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "CheckpointOptions")] options: JsValue,
+    ) -> WebResult<JsValue> {
+        let options: CheckpointOptions = from_js("options", options)?;
+        let outcome = self.host.checkpoint(options.checkpoint_id).await?;
+        Ok(to_js(&outcome))
+    }
+
+    /// Every generation of the store, newest first.
+    #[wasm_bindgen(unchecked_return_type = "GenerationInfo[]")]
+    pub async fn generations(&self) -> WebResult<JsValue> {
+        let store = self.host.store()?;
+        Ok(to_js(&store.generations().await))
+    }
+
+    /// How full the store's medium is.
+    #[wasm_bindgen(js_name = storeUsage, unchecked_return_type = "StoreUsage")]
+    pub async fn store_usage(&self) -> WebResult<JsValue> {
+        let usage = self.host.store()?.usage().await?;
+        Ok(to_js(&StoreUsage {
+            used_bytes: usage.used_bytes,
+            quota_bytes: usage.quota_bytes,
+        }))
+    }
+
+    /// Reads a generation's file and says whether it is whole.
+    #[wasm_bindgen(unchecked_return_type = "VerifyReport")]
+    pub async fn verify(&self, checkpoint_id: &str) -> WebResult<JsValue> {
+        let report = self.host.store()?.verify(&parse_id(checkpoint_id)?).await?;
+        Ok(to_js(&report))
+    }
+
+    /// A generation's file.
+    #[wasm_bindgen(js_name = exportGeneration)]
+    pub async fn export_generation(&self, checkpoint_id: &str) -> WebResult<Uint8Array> {
+        let bytes = self.host.store()?.read(&parse_id(checkpoint_id)?).await?;
+        Ok(Uint8Array::from(bytes.as_slice()))
+    }
+
+    /// Restores the whole group under a new epoch.
+    #[wasm_bindgen(unchecked_return_type = "RestoreReport")]
+    pub async fn restore(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "RestoreOptions")] options: JsValue,
+    ) -> WebResult<JsValue> {
+        let options: RestoreOptions = from_js("options", options)?;
+        let report = self
+            .host
+            .restore(RestoreRequest {
+                checkpoint_id: options.checkpoint_id,
+                epoch: options.epoch,
+                fallback: options.fallback,
+            })
+            .await?;
+        Ok(to_js(&report))
+    }
+
+    /// Builds every participant anew, on a recovered device if it was lost.
+    #[wasm_bindgen(js_name = replaceParticipants, unchecked_return_type = "SessionStatus")]
+    pub async fn replace_participants(&self) -> WebResult<JsValue> {
+        self.host.replace_participants().await?;
+        Ok(self.status())
+    }
+
+    /// Every fault that can be injected.
+    #[wasm_bindgen(unchecked_return_type = "FaultInfo[]")]
+    pub fn faults(&self) -> JsValue {
+        let participants = self.host.coordinator.status().participants;
+        let names = participants
+            .iter()
+            .map(|participant| participant.participant_id.to_string())
+            .collect();
+        to_js(&list_faults(&self.host.faults, names))
+    }
+
+    /// Arms a fault; `device-loss` and `kill-participant` act at once.
+    pub fn arm(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "FaultSpec")] fault: JsValue,
+    ) -> WebResult<()> {
+        let fault: FaultSpec = from_js("fault", fault)?;
+        self.host.arm(fault)
+    }
+
+    /// Disarms the faults of a name, or all.
+    pub fn disarm(&self, name: Option<String>) {
+        self.host.disarm(name.as_deref());
+    }
+
+    /// The transitions that lead to the present, oldest first, by the boundary they began at.
+    #[wasm_bindgen(unchecked_return_type = "TraceRecord[]")]
+    pub fn trace(&self, from: Option<u64>, to: Option<u64>) -> JsValue {
+        let (records, _) = self.host.coordinator.trace();
+        let range = from.unwrap_or(0)..to.unwrap_or(u64::MAX);
+        let wanted: Vec<TraceRecord> = records
+            .into_iter()
+            .filter(|record| range.contains(&record.behaviour.scope.step.0))
+            .collect();
+        to_js(&wanted)
+    }
+
+    /// Compares this session's behaviour with another's, transition by transition.
+    #[wasm_bindgen(js_name = compareTrace, unchecked_return_type = "TraceDiff")]
+    pub fn compare_trace(
+        &self,
+        #[wasm_bindgen(unchecked_param_type = "TraceRecord[]")] other: JsValue,
+        #[wasm_bindgen(unchecked_param_type = "CompareOptions")] options: JsValue,
+    ) -> WebResult<JsValue> {
+        let other: Vec<TraceRecord> = from_js("other", other)?;
+        let options: CompareOptions = from_js("options", options)?;
+        let (mut own, _) = self.host.coordinator.trace();
+        if let (Some(from), Some(first)) = (options.rebase_from, other.first()) {
+            let to = &first.behaviour.scope.epoch;
+            let ids = self.host.coordinator.rebase_ids(to);
+            own = rebase_trace(&own, &[from], to, &ids).map_err(|error| {
+                WebError::new(WellwrittenErrorCode::InvalidArgument, error.to_string())
+            })?;
+        }
+        Ok(to_js(&compare_traces(&own, &other)))
+    }
+
+    /// Waits for a running transition, then gives the device and the store back.
+    pub async fn close(&self) {
+        self.host.close().await;
+    }
+}
+
+/// Every legal edge between phases, with what it needs.
+#[wasm_bindgen(js_name = phaseEdges, unchecked_return_type = "PhaseEdge[]")]
+pub fn phase_edges() -> JsValue {
+    to_js(&PhaseEdge::all())
+}
+
+fn parse_id(text: &str) -> WebResult<Id> {
+    Id::parse(text).map_err(|error| {
+        WebError::new(
+            WellwrittenErrorCode::InvalidArgument,
+            format!("checkpointId: {error}"),
+        )
+    })
+}
+
+fn slice(
+    whole: &wellwritten_device::BufferBinding,
+    start: u64,
+    end: u64,
+) -> WebResult<wellwritten_device::BufferBinding> {
+    whole
+        .slice(start, end)
+        .map_err(|error| WebError::new(WellwrittenErrorCode::BadHandle, error.to_string()))
+}

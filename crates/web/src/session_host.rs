@@ -1,0 +1,410 @@
+//! One session and everything it needs here: a device, a store, faults, a clock, a listener.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::rc::Rc;
+
+use futures::lock::Mutex;
+use wellwritten_arena::{Arena, FaultBoard, FaultName, FaultSpec as ArenaFault, WORLD_ID};
+use wellwritten_device::{BufferBinding, BufferId, DeviceEvent, GuardedDevice};
+use wellwritten_envelope::Id;
+use wellwritten_session::{
+    AgentBinding, Clock as _, Composition, Coordinator, DispatchOrder, ErrorCode, Executor, Host,
+    ParticipantError, Phase, RestoreReport, RestoreRequest, RunOptions, SaveOutcome, SessionError,
+    SessionStore,
+};
+use wellwritten_store::{GenerationInfo, MemoryMedium, Store, StoreConfig};
+
+use crate::arena_participants::ArenaParticipants;
+use crate::device::{GuardedDeviceOptions, open_device};
+use crate::error::{WebError, WebResult, WellwrittenErrorCode};
+use crate::fault::FaultSpec;
+use crate::generation_store::GenerationStore;
+use crate::opfs::OpfsMedium;
+use crate::session_config::{ResumePolicy, SessionConfig, StoreChoice};
+use crate::session_event::{EventSink, WebSessionEvent};
+use crate::session_status::SessionStatus;
+use crate::web_clock::WebClock;
+
+/// Generations a store keeps unless told otherwise.
+const KEEP_GENERATIONS: usize = 3;
+
+/// One open session.
+pub struct SessionHost {
+    pub session_id: Id,
+    pub coordinator: Coordinator,
+    pub device: GuardedDevice,
+    pub faults: FaultBoard,
+    pub events: EventSink,
+    store: RefCell<Option<Rc<dyn GenerationStore>>>,
+    store_choice: StoreChoice,
+    master_seed: u64,
+    resumable: RefCell<Option<GenerationInfo>>,
+    clock: WebClock,
+    /// Calls that change the session take turns in the order they were made.
+    turn: Mutex<()>,
+    running: Cell<bool>,
+}
+
+impl SessionHost {
+    /// Opens the device and the store, builds the participants, and starts or resumes as configured.
+    pub async fn open(config: SessionConfig, events: EventSink) -> WebResult<Rc<Self>> {
+        let session_id = config.session_id();
+        let store = open_store(&session_id, &config).await?;
+        let device = open_device(GuardedDeviceOptions {
+            backend: config.backend,
+            ..GuardedDeviceOptions::default()
+        })
+        .await?;
+        let faults = FaultBoard::new();
+        let arena_config = config.arena();
+        let master_seed = arena_config.master_seed;
+        let arena = Arena::new(arena_config, device.clone(), faults.clone()).map_err(|error| {
+            WebError::new(WellwrittenErrorCode::InvalidArgument, error.to_string())
+        })?;
+        let composition = compose(&session_id, &arena);
+        let forward = events.clone();
+        let session_store: Rc<dyn SessionStore> = store.clone();
+        let coordinator = Coordinator::new(
+            composition,
+            Host {
+                factory: Rc::new(ArenaParticipants::new(session_id.clone(), arena)),
+                clock: Rc::new(WebClock::new()),
+                store: Some(session_store),
+                observer: Some(Rc::new(move |event| forward.forward(event))),
+            },
+        )
+        .await?;
+        let newest = store.generations().await.into_iter().next();
+        let host = Rc::new(Self {
+            session_id,
+            coordinator,
+            device,
+            faults,
+            events,
+            store: RefCell::new(Some(store)),
+            store_choice: config.store,
+            master_seed,
+            resumable: RefCell::new(None),
+            clock: WebClock::new(),
+            turn: Mutex::new(()),
+            running: Cell::new(false),
+        });
+        host.follow_device();
+        match (config.resume, newest) {
+            (ResumePolicy::Ask, Some(newest)) => {
+                host.resumable.replace(Some(newest));
+            }
+            (ResumePolicy::Latest, Some(_)) => {
+                host.coordinator.restore(RestoreRequest::default()).await?;
+            }
+            _ => {
+                host.coordinator.bootstrap().await?;
+            }
+        }
+        host.events.send(&WebSessionEvent::Ready);
+        Ok(host)
+    }
+
+    /// The session at a glance; answers during a step.
+    pub fn status(&self) -> SessionStatus {
+        SessionStatus {
+            coordinator: self.coordinator.status(),
+            backend: self.device.backend(),
+            device_generation: self.device.generation(),
+            device_lost: self.device.lost(),
+            device_counters: self.device.counters(),
+            taint_revision: self.device.revision(),
+            running: self.running.get(),
+            store: self.store_choice,
+            resumable: self.resumable.borrow().clone(),
+            master_seed: self.master_seed,
+        }
+    }
+
+    /// Starts a fresh run in a session that waits to be told whether to resume.
+    pub async fn begin(&self) -> WebResult<()> {
+        let _turn = self.turn.lock().await;
+        self.coordinator.bootstrap().await?;
+        self.resumable.take();
+        Ok(())
+    }
+
+    /// Takes `count` transitions. A paused session resumes for it and is paused again afterwards, as a
+    /// debugger steps.
+    pub async fn step(&self, count: u32) -> WebResult<()> {
+        let _turn = self.turn.lock().await;
+        let was_paused = matches!(self.coordinator.phase(), Phase::Paused { .. });
+        if was_paused {
+            self.coordinator.resume()?;
+        }
+        let mut outcome = Ok(());
+        for _ in 0..count {
+            outcome = patiently(&self.clock, || self.coordinator.step())
+                .await
+                .map(drop);
+            if outcome.is_err() || !matches!(self.coordinator.phase(), Phase::Ready { .. }) {
+                break;
+            }
+        }
+        if was_paused && matches!(self.coordinator.phase(), Phase::Ready { .. }) {
+            self.coordinator.pause()?;
+        }
+        Ok(outcome?)
+    }
+
+    /// Steps until paused, until a boundary, or until something refuses. Leaves the session paused
+    /// where it stopped. Checkpoints can be taken meanwhile.
+    pub async fn run(&self, options: RunOptions) -> WebResult<()> {
+        if self.running.replace(true) {
+            return Err(WebError::new(
+                WellwrittenErrorCode::Busy,
+                "the session is already running; pause it first",
+            ));
+        }
+        let outcome = self.run_until_stopped(options).await;
+        self.running.set(false);
+        if matches!(self.coordinator.phase(), Phase::Ready { .. }) {
+            self.coordinator.pause()?;
+        }
+        outcome
+    }
+
+    async fn run_until_stopped(&self, options: RunOptions) -> WebResult<()> {
+        {
+            let _turn = self.turn.lock().await;
+            if matches!(self.coordinator.phase(), Phase::Paused { .. }) {
+                self.coordinator.resume()?;
+            }
+        }
+        loop {
+            match self.coordinator.run(options).await {
+                // A checkpoint is being captured: go on when it has its turn behind it.
+                Err(SessionError::Busy { .. }) => {
+                    drop(self.turn.lock().await);
+                    self.clock.sleep_ns(0).await;
+                }
+                outcome => return Ok(outcome.map(drop)?),
+            }
+        }
+    }
+
+    /// Pauses at the next committed boundary, and returns there.
+    pub async fn pause(&self) -> WebResult<()> {
+        self.coordinator.pause()?;
+        let _turn = self.turn.lock().await;
+        while self.running.get() {
+            self.clock.sleep_ns(1_000_000).await;
+        }
+        Ok(())
+    }
+
+    /// Goes from paused to ready.
+    pub async fn resume(&self) -> WebResult<()> {
+        let _turn = self.turn.lock().await;
+        self.coordinator.resume()?;
+        Ok(())
+    }
+
+    /// The whole of a live buffer.
+    pub fn binding(&self, buffer_id: u64) -> WebResult<BufferBinding> {
+        BufferId::from_u64(buffer_id)
+            .and_then(|id| self.device.binding(id))
+            .ok_or_else(|| {
+                WebError::new(
+                    WellwrittenErrorCode::BadHandle,
+                    format!("there is no live buffer {buffer_id}; buffers change when participants are replaced"),
+                )
+            })
+    }
+
+    /// Asks the owner of a buffer to do the work that wrote it again.
+    pub async fn rewrite(&self, buffer_id: u64) -> WebResult<()> {
+        let id = self.binding(buffer_id)?.buffer();
+        let summary = self
+            .device
+            .buffers()
+            .into_iter()
+            .find(|buffer| buffer.buffer_id == id)
+            .ok_or_else(|| {
+                WebError::new(WellwrittenErrorCode::BadHandle, "the buffer was freed")
+            })?;
+        let owner = Id::parse(owner_of(&summary.label)).map_err(|error| {
+            WebError::new(WellwrittenErrorCode::Unsupported, error.to_string())
+        })?;
+        let _turn = self.turn.lock().await;
+        patiently(&self.clock, || {
+            self.coordinator.rewrite(&owner, &summary.label)
+        })
+        .await?;
+        self.device.settled().await;
+        Ok(())
+    }
+
+    /// Captures every participant and commits one envelope.
+    pub async fn checkpoint(&self, checkpoint_id: Option<Id>) -> WebResult<SaveOutcome> {
+        let _turn = self.turn.lock().await;
+        let outcome = patiently(&self.clock, || {
+            self.coordinator.checkpoint(checkpoint_id.clone())
+        })
+        .await?;
+        Ok(outcome)
+    }
+
+    /// Builds every participant anew, on a recovered device if it was lost.
+    pub async fn replace_participants(&self) -> WebResult<()> {
+        let _turn = self.turn.lock().await;
+        self.device.recover().await?;
+        patiently(&self.clock, || self.coordinator.replace_participants()).await?;
+        Ok(())
+    }
+
+    /// Restores the whole group under a new epoch.
+    pub async fn restore(&self, request: RestoreRequest) -> WebResult<RestoreReport> {
+        let _turn = self.turn.lock().await;
+        let report =
+            patiently(&self.clock, || self.coordinator.restore(request.clone())).await?;
+        self.resumable.take();
+        Ok(report)
+    }
+
+    /// The store, while the session is open.
+    pub fn store(&self) -> WebResult<Rc<dyn GenerationStore>> {
+        self.store.borrow().clone().ok_or_else(|| {
+            WebError::new(WellwrittenErrorCode::Closed, "the session is closed")
+        })
+    }
+
+    /// Arms a fault; two kinds act at once.
+    pub fn arm(&self, fault: FaultSpec) -> WebResult<()> {
+        match fault {
+            FaultSpec::InvalidShader { kernel, once } => self.faults.arm(ArenaFault {
+                name: FaultName::InvalidShader,
+                kernel,
+                once,
+            }),
+            FaultSpec::DeviceLoss => self.device.lose(),
+            FaultSpec::KillParticipant { participant } => {
+                self.coordinator.kill_participant(&participant)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Disarms every fault of that name, or every fault.
+    pub fn disarm(&self, name: Option<&str>) {
+        if name.is_none_or(|name| name == "invalid-shader") {
+            for fault in self.faults.list() {
+                let was_armed = self.faults.disarm(fault.name, fault.kernel);
+                debug_assert!(was_armed, "it was listed as armed");
+            }
+        }
+    }
+
+    /// Waits for a running transition, then gives the device and the store back.
+    pub async fn close(&self) {
+        if self.running.get() && self.coordinator.pause().is_ok() {
+            while self.running.get() {
+                self.clock.sleep_ns(1_000_000).await;
+            }
+        }
+        let _turn = self.turn.lock().await;
+        self.device.close();
+        self.store.take();
+        self.events.send(&WebSessionEvent::Stopped);
+    }
+
+    /// A lost device ends the epoch at once: nothing that was on it can be read any more.
+    fn follow_device(self: &Rc<Self>) {
+        let host = Rc::downgrade(self);
+        self.device.observe(move |event| {
+            let Some(host) = host.upgrade() else { return };
+            match event {
+                DeviceEvent::Settled => {}
+                DeviceEvent::Lost { generation, reason } => {
+                    let message = format!("device generation {generation} was lost: {reason}");
+                    host.events.send(&WebSessionEvent::Device {
+                        message: message.clone(),
+                    });
+                    let error = ParticipantError::uncertain(ErrorCode::BackendFailure, message);
+                    // Refused where there is no epoch to end, which is as well.
+                    let _ = host.coordinator.fail_epoch(None, error);
+                }
+                DeviceEvent::Recovered { generation } => {
+                    host.events.send(&WebSessionEvent::Device {
+                        message: format!("device generation {generation} is ready"),
+                    });
+                }
+                DeviceEvent::Uncaptured { message } => {
+                    host.events.send(&WebSessionEvent::Device {
+                        message: format!("WebGPU reported outside every submission: {message}"),
+                    });
+                }
+                _ => return,
+            }
+            host.events.send(&WebSessionEvent::Taint {
+                revision: host.device.revision(),
+            });
+        });
+    }
+}
+
+/// Who owns a buffer: the part of its label before the slash.
+pub fn owner_of(label: &str) -> &str {
+    label.split_once('/').map_or(label, |(owner, _)| owner)
+}
+
+/// Calls again, a moment later, while another operation of the session is under way: only the step
+/// that `run` is taking can be in the way of a call that has its turn, and a step ends.
+async fn patiently<T, F>(clock: &WebClock, mut call: impl FnMut() -> F) -> Result<T, SessionError>
+where
+    F: Future<Output = Result<T, SessionError>>,
+{
+    loop {
+        match call().await {
+            Err(SessionError::Busy { .. }) => clock.sleep_ns(1_000_000).await,
+            outcome => return outcome,
+        }
+    }
+}
+
+fn compose(session_id: &Id, arena: &Arena) -> Composition {
+    let known = |text: &str| Id::parse(text).expect("a legal id");
+    Composition {
+        session_id: session_id.clone(),
+        episode_id: known("ep1"),
+        epoch: None,
+        environment_id: known(WORLD_ID),
+        agents: arena
+            .bindings()
+            .iter()
+            .map(|binding| AgentBinding {
+                agent_id: binding.agent_id.clone(),
+                port_id: binding.port_id.clone(),
+                executor: Box::new(arena.executor()) as Box<dyn Executor>,
+            })
+            .collect(),
+        task: Box::new(arena.task()),
+        dispatch: DispatchOrder::default(),
+    }
+}
+
+async fn open_store(
+    session_id: &Id,
+    config: &SessionConfig,
+) -> WebResult<Rc<dyn GenerationStore>> {
+    let store_config = StoreConfig {
+        keep_generations: config.keep_generations.unwrap_or(KEEP_GENERATIONS),
+    };
+    Ok(match config.store {
+        StoreChoice::Opfs => {
+            let medium = OpfsMedium::open(session_id.as_str()).await?;
+            let (store, _) = Store::open(medium, store_config).await?;
+            Rc::new(Mutex::new(store))
+        }
+        StoreChoice::Memory => {
+            let (store, _) = Store::open(MemoryMedium::new(), store_config).await?;
+            Rc::new(Mutex::new(store))
+        }
+    })
+}
