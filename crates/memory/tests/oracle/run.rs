@@ -129,19 +129,24 @@ impl Run {
         match self.random.below(100) {
             0..14 => self.reserve(),
             14..20 => self.free(),
-            20..62 => self.launch(),
-            62..74 => self.read(),
-            74..80 => {
+            20..32 => self.read(),
+            32..38 => {
                 let explicit = self.random.once_in(2);
                 self.memory.cleanup(explicit);
                 Ok(())
             }
-            80..92 if self.plan.late => self.settle(),
-            92..94 if self.plan.late => self.blame(),
-            94 if self.random.once_in(8) => self.lose(),
-            95 if self.random.once_in(3) => self.fail_page(),
-            96 => self.reserve_failed(),
-            97 => {
+            38..50 if self.plan.late => self.settle(),
+            50..52 if self.plan.late => {
+                self.blame();
+                Ok(())
+            }
+            52 if self.random.once_in(8) => self.lose(),
+            53 if self.random.once_in(3) => {
+                self.fail_page();
+                Ok(())
+            }
+            54 => self.reserve_failed(),
+            55 => {
                 if !self.flights.is_empty() {
                     let index = self.random.below(self.flights.len());
                     self.flights.swap_remove(index);
@@ -207,12 +212,12 @@ impl Run {
         Ok(())
     }
 
-    fn fail_page(&mut self) -> Told<()> {
+    fn fail_page(&mut self) {
         let Some(id) = self.any_usable() else {
-            return Ok(());
+            return;
         };
         let Ok(location) = self.memory.locate(&self.handles[&id].binding()) else {
-            return Ok(());
+            return;
         };
         let root = format!("page failed {}", self.number);
         let failed = self.model.operation(Fate::Failed(root.clone()));
@@ -232,7 +237,6 @@ impl Run {
             "page",
             Failure::new(FailureKind::OutOfMemory, root),
         );
-        Ok(())
     }
 
     fn free(&mut self) -> Told<()> {
@@ -354,13 +358,15 @@ impl Run {
         }
         let operation = self.model.launch(Fate::Pending, &read_bytes, &write_bytes);
         self.model.fill(&write_bytes, value);
-        self.end(unit, operation)
+        self.end(unit, operation);
+        Ok(())
     }
 
-    fn end(&mut self, unit: UnitId, operation: usize) -> Told<()> {
+    fn end(&mut self, unit: UnitId, operation: usize) {
+        let tears = self.random.once_in(3);
         let choice = self.random.below(if self.plan.late { 20 } else { 10 });
         match choice {
-            0..3 => {
+            0..=2 => {
                 let root = format!("op {} failed", self.number);
                 self.model
                     .finish(operation, Fate::Failed(root.clone()), None);
@@ -371,12 +377,11 @@ impl Run {
                         .finish_failed(unit, Failure::new(FailureKind::HostKernel, root));
                 }
             }
-            3 if self.random.once_in(3) => {
+            3 if tears => {
                 let root = "the work entered its write scope and never told how it ended";
-                self.model
-                    .finish(operation, Fate::Failed(root.into()), None);
+                self.model.tear(operation, root);
             }
-            0..10 => {
+            3..=9 => {
                 self.memory.finish_clean(unit);
                 self.model.finish(operation, Fate::Pending, None);
             }
@@ -393,7 +398,6 @@ impl Run {
                 }
             }
         }
-        Ok(())
     }
 
     fn settle(&mut self) -> Told<()> {
@@ -426,17 +430,16 @@ impl Run {
         Ok(())
     }
 
-    fn blame(&mut self) -> Told<()> {
+    fn blame(&mut self) {
         let units: Vec<(UnitId, usize)> = self.open.values().flatten().copied().collect();
         if units.is_empty() {
-            return Ok(());
+            return;
         }
         let (unit, operation) = units[self.random.below(units.len())];
         let root = format!("culprit {}", self.number);
         self.memory
             .fail_unit(unit, Failure::new(FailureKind::Shader, root.clone()));
         self.model.blame(operation, &root);
-        Ok(())
     }
 
     fn lose(&mut self) -> Told<()> {
@@ -491,9 +494,9 @@ impl Run {
                         .ok_or("no such page")?;
                     values.extend_from_slice(&page[at..at + len]);
                     if self.lies(Sabotage::WrongValue) {
-                        values
-                            .iter_mut()
-                            .for_each(|value| *value = value.wrapping_add(1));
+                        for value in &mut values {
+                            *value = value.wrapping_add(1);
+                        }
                     }
                     same!(
                         values,
