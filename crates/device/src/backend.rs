@@ -46,7 +46,10 @@ pub(crate) struct PageId(pub(crate) u64);
 #[derive(Debug)]
 #[cfg_attr(
     all(not(target_arch = "wasm32"), not(test)),
-    expect(dead_code, reason = "only a backend with late verdicts makes every variant")
+    expect(
+        dead_code,
+        reason = "only a backend with late verdicts makes every variant"
+    )
 )]
 pub(crate) enum KernelState {
     /// Compiled and settled clean: its launches are batched with others.
@@ -57,16 +60,15 @@ pub(crate) enum KernelState {
     Broken(Failure),
 }
 
-/// The verdict on a submission or a page: now, or when its error scopes resolve.
-#[cfg_attr(
-    all(not(target_arch = "wasm32"), not(test)),
-    expect(dead_code, reason = "only a backend with late verdicts makes every variant")
-)]
+/// A verdict that arrives later.
+pub(crate) type Verdict = LocalBoxFuture<'static, Result<(), Failure>>;
+
+/// The verdict on a submission: now, or when its error scopes resolve.
 pub(crate) enum Settlement {
     /// Known at once.
     Now(Result<(), Failure>),
     /// Known later.
-    Later(LocalBoxFuture<'static, Result<(), Failure>>),
+    Later(Verdict),
 }
 
 /// The thing that computes.
@@ -77,8 +79,8 @@ pub(crate) trait Backend: Storage<Id = PageId, Error = DeviceError> {
     fn limits(&self) -> DeviceLimits;
     /// Whether units of work may share a submission.
     fn batches(&self) -> bool;
-    /// The verdicts on pages created since this was last asked.
-    fn take_creations(&mut self) -> Vec<(PageId, Settlement)>;
+    /// The verdicts on pages created since this was last asked, where creation can fail late.
+    fn take_creations(&mut self) -> Vec<(PageId, Verdict)>;
     /// Compiles a kernel; what is wrong with it shows in [`state`](Self::state) and in verdicts.
     fn compile(&mut self, source: &KernelSource) -> Result<CompiledKernel, DeviceError>;
     /// What is known of a kernel, bound with these accesses. Asking creates the pipeline.
@@ -101,7 +103,9 @@ impl Storage for Box<dyn Backend> {
     type Error = DeviceError;
 
     fn alloc(&mut self, size_bytes: u64) -> Result<PageId, DeviceError> {
-        self.as_mut().alloc(size_bytes)
+        // The pool rounds sizes up; what was asked for is within the limit, the rounding may not be.
+        let granted = self.limits().max_buffer_size;
+        self.as_mut().alloc(size_bytes.min(granted))
     }
 
     fn dealloc(&mut self, id: PageId) {

@@ -41,6 +41,16 @@ pub(crate) enum Work {
 }
 
 impl Work {
+    /// The pages it names.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = PageId> {
+        let (one, bindings) = match self {
+            Self::Write { page, .. } | Self::Clear { page, .. } => (Some(*page), &[][..]),
+            Self::Launch { bindings, .. } => (None, bindings.as_slice()),
+        };
+        one.into_iter()
+            .chain(bindings.iter().map(|bound| bound.page))
+    }
+
     /// Whether WebGPU executes it before the commands of the same submission, whatever the order
     /// in which they were recorded.
     pub(crate) fn is_queue_write(&self) -> bool {

@@ -8,7 +8,7 @@ use futures::future::LocalBoxFuture;
 use wellwritten_memory::{Failure, FailureKind, Storage};
 
 use crate::access::Access;
-use crate::backend::{Backend, BackendInfo, BackendKind, KernelState, PageId, Settlement};
+use crate::backend::{Backend, BackendInfo, BackendKind, KernelState, PageId, Settlement, Verdict};
 use crate::batch::{BoundBytes, Work};
 use crate::error::DeviceError;
 use crate::host_kernel::{HostKernel, HostLaunch, HostWords};
@@ -132,15 +132,6 @@ impl Storage for CpuBackend {
     type Error = DeviceError;
 
     fn alloc(&mut self, size_bytes: u64) -> Result<PageId, DeviceError> {
-        let granted = self.limits().max_buffer_size;
-        if size_bytes > granted {
-            return Err(DeviceError::Limit {
-                what: "a page".to_owned(),
-                limit: crate::limits::LimitName::MaxBufferSize,
-                requested: size_bytes,
-                granted,
-            });
-        }
         let page = PageId(self.next_page);
         self.next_page += 1;
         let (_, words) = word_range(0, size_bytes.next_multiple_of(WORD));
@@ -175,19 +166,16 @@ impl Backend for CpuBackend {
         false
     }
 
-    fn take_creations(&mut self) -> Vec<(PageId, Settlement)> {
+    fn take_creations(&mut self) -> Vec<(PageId, Verdict)> {
         Vec::new()
     }
 
     fn compile(&mut self, source: &KernelSource) -> Result<CompiledKernel, DeviceError> {
-        let host = source
-            .host
-            .clone()
-            .ok_or_else(|| DeviceError::KernelForm {
-                kernel: source.label.clone(),
-                missing: "host function",
-                backend: "CPU",
-            })?;
+        let host = source.host.clone().ok_or_else(|| DeviceError::KernelForm {
+            kernel: source.label.clone(),
+            missing: "host function",
+            backend: "CPU",
+        })?;
         Ok(Rc::new(host))
     }
 
@@ -196,7 +184,10 @@ impl Backend for CpuBackend {
     }
 
     fn submit(&mut self, work: Vec<Work>) -> Settlement {
-        assert!(work.len() <= 1, "the CPU backend runs one unit a submission");
+        assert!(
+            work.len() <= 1,
+            "the CPU backend runs one unit a submission"
+        );
         Settlement::Now(work.into_iter().try_for_each(|unit| self.run(unit)))
     }
 

@@ -2,19 +2,21 @@
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::pin::pin;
 use std::rc::Rc;
 
 use futures::channel::oneshot;
+use futures::future::{Either, FutureExt as _, select};
+use futures::stream::{LocalBoxStream, StreamExt as _};
 use serde::Serialize;
 use wellwritten_memory::{
-    BufferBinding, BufferId, BufferSummary, FailureGraph, ReadRefusal, TaintSpan,
-    Watch, Watched,
+    BufferBinding, BufferId, BufferSummary, FailureGraph, ReadRefusal, TaintSpan, Watch, Watched,
 };
 
 use crate::access::Binding;
-use crate::backend::{Backend, BackendInfo};
+use crate::backend::BackendInfo;
 use crate::buffer::GuardedBuffer;
-use crate::cpu::CpuBackend;
+use crate::connection::{Connection, DeviceSignal, Reconnect};
 use crate::device_state::{DeviceState, Health};
 use crate::error::{DeviceError, ReadError};
 use crate::kernel::{Kernel, KernelSource};
@@ -24,7 +26,11 @@ use crate::spawner::Spawner;
 
 /// What a device has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify), tsify(large_number_types_as_bigints))]
+#[cfg_attr(
+    feature = "typescript",
+    derive(tsify::Tsify),
+    tsify(large_number_types_as_bigints)
+)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceCounters {
     /// Submissions handed to the backend.
@@ -76,8 +82,7 @@ pub(crate) struct Shared {
     spawner: Option<Spawner>,
     /// Whether a background flush is already on its way.
     flush_scheduled: Cell<bool>,
-    #[cfg(target_arch = "wasm32")]
-    webgpu: Option<crate::webgpu::WebGpuOptions>,
+    reconnect: Reconnect,
 }
 
 /// A compute device whose reads return only bytes that were last written by work that succeeded.
@@ -108,21 +113,29 @@ impl GuardedDevice {
     /// A device on the CPU that says why it is not on WebGPU.
     #[must_use]
     pub fn cpu_because(reason: Option<String>) -> Self {
-        Self::over(Box::new(CpuBackend::new(reason)), None)
+        let connection = Connection::cpu(reason.clone());
+        let reconnect: Reconnect =
+            Rc::new(move || std::future::ready(Ok(Connection::cpu(reason.clone()))).boxed_local());
+        Self::over(connection, None, reconnect)
     }
 
-    fn over(backend: Box<dyn Backend>, spawner: Option<Spawner>) -> Self {
-        Self {
+    pub(crate) fn over(
+        connection: Connection,
+        spawner: Option<Spawner>,
+        reconnect: Reconnect,
+    ) -> Self {
+        let device = Self {
             shared: Rc::new(Shared {
-                state: RefCell::new(DeviceState::new(backend)),
+                state: RefCell::new(DeviceState::new(connection.backend)),
                 waiters: RefCell::default(),
                 observers: RefCell::default(),
                 spawner,
                 flush_scheduled: Cell::new(false),
-                #[cfg(target_arch = "wasm32")]
-                webgpu: None,
+                reconnect,
             }),
-        }
+        };
+        device.listen(device.generation(), connection.signals);
+        device
     }
 
     /// A device on WebGPU. Waits for the browser to grant an adapter and a device.
@@ -135,12 +148,10 @@ impl GuardedDevice {
         spawner: Spawner,
     ) -> Result<Self, DeviceError> {
         let connection = crate::webgpu::connect(&options).await?;
-        let mut device = Self::over(Box::new(connection.backend), Some(spawner));
-        Rc::get_mut(&mut device.shared)
-            .expect("nobody else holds a device just made")
-            .webgpu = Some(options);
-        device.listen(1, connection.signals);
-        Ok(device)
+        let reconnect: Reconnect = Rc::new(move || {
+            crate::webgpu::reconnect(options, Self::RECOVERY_ATTEMPTS).boxed_local()
+        });
+        Ok(Self::over(connection, Some(spawner), reconnect))
     }
 
     /// Which backend this is, and on what.
@@ -228,21 +239,33 @@ impl GuardedDevice {
     /// # Errors
     /// [`ReadError::Unwritten`] when some byte was not last written by work that succeeded.
     pub async fn read(&self, source: &BufferBinding) -> Result<Vec<u8>, ReadError> {
-        let (watch, copy) = self.act(|state| {
+        let (watch, mut copy) = self.act(|state| {
             check_words("the length of a read", source.size_bytes())?;
             state.flush();
             let watch = state.memory.watch(source).map_err(refusal)?;
             state.check_live()?;
             let location = state.memory.locate(source)?;
             check_words("the offset of a read", location.offset)?;
-            let copy = state.memory.storage_mut().read_back(
-                location.storage,
-                location.offset,
-                location.size_bytes,
-            );
+            let copy = if location.size_bytes == 0 {
+                std::future::ready(Ok(Vec::new())).boxed_local()
+            } else {
+                state.memory.storage_mut().read_back(
+                    location.storage,
+                    location.offset,
+                    location.size_bytes,
+                )
+            };
             Ok::<_, ReadError>((watch, copy))
         })?;
-        let copied = copy.await;
+        let copied = loop {
+            // A refusal that is already certain does not wait for the copy: after a loss the browser
+            // may never deliver it.
+            self.decided(&watch)?;
+            match select(copy, pin!(self.changed())).await {
+                Either::Left((copied, _)) => break copied,
+                Either::Right(((), unfinished)) => copy = unfinished,
+            }
+        };
         self.resolve(&watch).await?;
         let bytes = copied.map_err(|failure| ReadError::Transfer {
             buffer: source.buffer(),
@@ -308,7 +331,12 @@ impl GuardedDevice {
         source: &BufferBinding,
         spans: usize,
     ) -> Result<Vec<TaintSpan>, DeviceError> {
-        Ok(self.shared.state.borrow().memory.spans_limited(source, spans)?)
+        Ok(self
+            .shared
+            .state
+            .borrow()
+            .memory
+            .spans_limited(source, spans)?)
     }
 
     /// Every live buffer.
@@ -354,52 +382,36 @@ impl GuardedDevice {
     /// [`DeviceError::RecoveryFailed`] after [`RECOVERY_ATTEMPTS`](Self::RECOVERY_ATTEMPTS) tries;
     /// the device stays lost. A live device is left as it is.
     pub async fn recover(&self) -> Result<(), DeviceError> {
-        match &self.shared.state.borrow().health {
-            Health::Live => return Ok(()),
-            Health::Closed => return Err(DeviceError::Closed),
-            Health::Lost(_) => {}
+        if !self.needs_recovery()? {
+            return Ok(());
         }
-        self.reconnect().await?;
-        let generation = self.generation();
+        let connection = (self.shared.reconnect)().await?;
+        // While this waited the device may have been closed, or recovered by another caller whose
+        // buffers already live on it: the connection just made is then one too many.
+        if !self.needs_recovery()? {
+            return Ok(());
+        }
+        let generation = {
+            let mut state = self.shared.state.borrow_mut();
+            state.replace_backend(connection.backend);
+            state.generation
+        };
+        self.listen(generation, connection.signals);
         self.shared.changed(&DeviceEvent::Recovered { generation });
         Ok(())
+    }
+
+    fn needs_recovery(&self) -> Result<bool, DeviceError> {
+        match &self.shared.state.borrow().health {
+            Health::Live => Ok(false),
+            Health::Closed => Err(DeviceError::Closed),
+            Health::Lost(_) => Ok(true),
+        }
     }
 
     /// How often [`recover`](Self::recover) asks the browser for a device before it gives up,
     /// waiting 0, 100 and 400 ms before the tries.
     pub const RECOVERY_ATTEMPTS: u32 = 3;
-
-    #[cfg(not(target_arch = "wasm32"))]
-    #[expect(
-        clippy::unused_async,
-        reason = "in the browser this waits for an adapter; the call is the same on both"
-    )]
-    async fn reconnect(&self) -> Result<(), DeviceError> {
-        self.replace_with_cpu();
-        Ok(())
-    }
-
-    #[cfg(target_arch = "wasm32")]
-    async fn reconnect(&self) -> Result<(), DeviceError> {
-        let Some(options) = &self.shared.webgpu else {
-            self.replace_with_cpu();
-            return Ok(());
-        };
-        let connection = crate::webgpu::reconnect(options, Self::RECOVERY_ATTEMPTS).await?;
-        let generation = {
-            let mut state = self.shared.state.borrow_mut();
-            state.replace_backend(Box::new(connection.backend));
-            state.generation
-        };
-        self.listen(generation, connection.signals);
-        Ok(())
-    }
-
-    fn replace_with_cpu(&self) {
-        let mut state = self.shared.state.borrow_mut();
-        let reason = state.memory.storage().info().reason;
-        state.replace_backend(Box::new(CpuBackend::new(reason)));
-    }
 
     /// Destroys the device for good. Every later call is refused.
     pub fn close(&self) {
@@ -408,23 +420,20 @@ impl GuardedDevice {
         self.shared.observers.borrow_mut().clear();
     }
 
-    /// Follows what a WebGPU device says on its own: that it was lost, that something failed
-    /// outside every scope.
-    #[cfg(target_arch = "wasm32")]
-    fn listen(&self, generation: u64, signals: crate::webgpu::DeviceSignals) {
-        use futures::StreamExt as _;
-        let spawner = self.shared.spawner.as_ref().expect("WebGPU has a spawner");
+    /// Follows what a device says on its own: that it was lost, that something failed outside every
+    /// scope.
+    fn listen(&self, generation: u64, signals: Option<LocalBoxStream<'static, DeviceSignal>>) {
+        let Some(mut signals) = signals else { return };
         let weak = Rc::downgrade(&self.shared);
-        let mut signals = signals.receiver;
-        spawner.spawn(async move {
+        self.shared.spawner().spawn(async move {
             while let Some(signal) = signals.next().await {
                 let Some(shared) = weak.upgrade() else { return };
                 match signal {
-                    crate::webgpu::DeviceSignal::Lost(reason) => {
+                    DeviceSignal::Lost(reason) => {
                         Shared::lose(&shared, generation, &reason);
                         return;
                     }
-                    crate::webgpu::DeviceSignal::Uncaptured(message) => {
+                    DeviceSignal::Uncaptured(message) => {
                         shared.changed(&DeviceEvent::Uncaptured { message });
                     }
                 }
@@ -434,14 +443,18 @@ impl GuardedDevice {
 
     /// Waits until what `watch` looks at is decided.
     async fn resolve(&self, watch: &Watch) -> Result<(), ReadError> {
-        loop {
-            let watched = self.shared.state.borrow_mut().memory.resolve(watch)?;
-            match watched {
-                Watched::Trusted => return Ok(()),
-                Watched::Unwritten(report) => return Err(ReadError::Unwritten(report)),
-                Watched::Pending(_) => {}
-            }
+        while !self.decided(watch)? {
             self.changed().await;
+        }
+        Ok(())
+    }
+
+    /// Whether the bytes of `watch` are known to be sound by now; an error if known not to be.
+    fn decided(&self, watch: &Watch) -> Result<bool, ReadError> {
+        match self.shared.state.borrow_mut().memory.resolve(watch)? {
+            Watched::Trusted => Ok(true),
+            Watched::Pending(_) => Ok(false),
+            Watched::Unwritten(report) => Err(ReadError::Unwritten(report)),
         }
     }
 
@@ -489,6 +502,12 @@ impl Shared {
         }
     }
 
+    fn spawner(&self) -> &Spawner {
+        self.spawner
+            .as_ref()
+            .expect("a backend with late verdicts is given a spawner")
+    }
+
     /// Waits in the background for the verdicts that the last operation left behind, and sees to it
     /// that recorded work is submitted even if nobody asks for its result.
     fn follow(shared: &Rc<Self>) {
@@ -499,10 +518,7 @@ impl Shared {
         if verdicts.is_empty() && !open_work {
             return;
         }
-        let spawner = shared
-            .spawner
-            .as_ref()
-            .expect("a backend with late verdicts is given a spawner");
+        let spawner = shared.spawner();
         for (submission, verdict) in verdicts {
             let weak = Rc::downgrade(shared);
             spawner.spawn(async move {
@@ -540,4 +556,3 @@ impl Shared {
         }
     }
 }
-

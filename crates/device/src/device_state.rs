@@ -3,23 +3,31 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use futures::future::LocalBoxFuture;
+use futures::FutureExt as _;
+use futures::future::Shared;
 use wellwritten_memory::{
     BufferBinding, Entry, Failure, FailureKind, MemoryConfiguration, MemoryManagement,
     SubmissionId, Uninitialized, UnitId,
 };
 
 use crate::access::{Access, Binding};
-use crate::backend::{Backend, KernelState, PageId, Settlement};
+use crate::backend::{Backend, KernelState, PageId, Settlement, Verdict};
 use crate::batch::{Batch, Work};
 use crate::buffer::GuardedBuffer;
 use crate::device::DeviceCounters;
 use crate::error::DeviceError;
-use crate::kernel::{CompiledKernel, Kernel};
+use crate::kernel::{BackendIdentity, CompiledKernel, Kernel};
 use crate::launch_check::{check_buffer_size, check_launch, check_words};
 
 /// A submission whose verdict arrives later.
-pub(crate) type PendingVerdict = (SubmissionId, LocalBoxFuture<'static, Result<(), Failure>>);
+pub(crate) type PendingVerdict = (SubmissionId, Verdict);
+
+/// The creation of a page for a buffer.
+struct Creation {
+    page: PageId,
+    /// How reports name it.
+    work: String,
+}
 
 /// Whether the device can take work.
 #[derive(Debug)]
@@ -32,6 +40,13 @@ pub(crate) enum Health {
     Closed,
 }
 
+/// Whether a unit of work may share its submission.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Company {
+    Shared,
+    Alone,
+}
+
 /// Everything a device knows. One per device, behind one `RefCell`.
 pub(crate) struct DeviceState {
     pub(crate) memory: MemoryManagement<Box<dyn Backend>>,
@@ -42,8 +57,12 @@ pub(crate) struct DeviceState {
     pub(crate) counters: DeviceCounters,
     /// Verdicts to wait for, handed to the spawner once no borrow is held.
     pub(crate) verdicts: Vec<PendingVerdict>,
+    /// Which backend runs at present; kernels remember for which they were compiled.
+    identity: BackendIdentity,
     /// Submissions that are the creation of a page.
-    creations: BTreeMap<SubmissionId, PageId>,
+    creations: BTreeMap<SubmissionId, Creation>,
+    /// The verdicts of those creations: a page is unproven until its own has settled.
+    unproven_pages: BTreeMap<PageId, Shared<Verdict>>,
     batch: Batch,
     next_submission: u64,
 }
@@ -63,7 +82,9 @@ impl DeviceState {
             in_flight: BTreeSet::new(),
             counters: DeviceCounters::default(),
             verdicts: Vec::new(),
+            identity: BackendIdentity::default(),
             creations: BTreeMap::new(),
+            unproven_pages: BTreeMap::new(),
             batch: Batch::new(SubmissionId(1)),
             next_submission: 2,
         }
@@ -93,17 +114,7 @@ impl DeviceState {
         let buffer = GuardedBuffer::new(reservation.handle);
         let whole = buffer.binding();
         for (page, creation) in self.memory.storage_mut().take_creations() {
-            let entry = self.memory.enter(
-                &format!("allocate {label}"),
-                &[],
-                std::slice::from_ref(&whole),
-            )?;
-            if let Entry::Entered(unit) = entry {
-                let submission = self.mint_submission();
-                self.memory.finish_pending(unit, submission);
-                self.creations.insert(submission, page);
-                self.track(submission, creation);
-            }
+            self.watch_creation(page, creation, &whole, label)?;
         }
         if reservation.recycled {
             let location = self.memory.locate(&whole)?;
@@ -188,13 +199,8 @@ impl DeviceState {
                 self.counters.failed_units += 1;
                 self.memory.finish_failed(unit, failure);
             }
-            KernelState::Proven => self.push(unit, launch),
-            KernelState::Unproven => {
-                // Alone in its submission: one invalid dispatch voids the whole command buffer.
-                self.flush();
-                self.push(unit, launch);
-                self.flush();
-            }
+            KernelState::Proven => self.push(unit, launch, Company::Shared),
+            KernelState::Unproven => self.push(unit, launch, Company::Alone),
         }
         Ok(())
     }
@@ -212,7 +218,26 @@ impl DeviceState {
         let next = self.mint_submission();
         let batch = std::mem::replace(&mut self.batch, Batch::new(next));
         self.counters.submissions += 1;
-        let settlement = self.memory.storage_mut().submit(batch.work);
+        // The first cause comes first: a buffer that was never created, then what followed from it.
+        let creations: Vec<Shared<Verdict>> = batch
+            .work
+            .iter()
+            .flat_map(Work::pages)
+            .filter_map(|page| self.unproven_pages.get(&page).cloned())
+            .collect();
+        let mut settlement = self.memory.storage_mut().submit(batch.work);
+        if !creations.is_empty() {
+            let after_creations = async move {
+                for creation in creations {
+                    creation.await?;
+                }
+                match settlement {
+                    Settlement::Now(outcome) => outcome,
+                    Settlement::Later(verdict) => verdict.await,
+                }
+            };
+            settlement = Settlement::Later(after_creations.boxed_local());
+        }
         self.track(batch.submission, settlement);
     }
 
@@ -221,15 +246,22 @@ impl DeviceState {
         if !self.in_flight.remove(&submission) {
             return;
         }
-        let created = self.creations.remove(&submission);
+        let creation = self.creations.remove(&submission);
+        if let Some(creation) = &creation {
+            self.unproven_pages.remove(&creation.page);
+        }
         let failure = outcome.as_ref().err().cloned();
         self.memory.settle(submission, outcome);
-        if let Some(failure) = failure {
-            self.counters.failed_units += 1;
-            // A page that was never there is not kept for the next allocation of its size.
-            if let Some(page) = created {
-                self.memory.fail_page(page, "allocate", failure);
-            }
+        let Some(failure) = failure else { return };
+        self.counters.failed_units += 1;
+        let Some(Creation { page, work }) = creation else {
+            return;
+        };
+        // A page that was never there is not kept for the next allocation of its size. Where its
+        // buffer was freed before the verdict came, it waits among the free pages: all of those go,
+        // which is what a device short of memory needs anyway.
+        if self.memory.fail_page(page, &work, failure).is_none() {
+            self.memory.cleanup(true);
         }
     }
 
@@ -243,6 +275,7 @@ impl DeviceState {
         self.batch = Batch::new(next);
         self.in_flight.clear();
         self.creations.clear();
+        self.unproven_pages.clear();
         self.verdicts.clear();
         self.memory.lose(Failure {
             kind: FailureKind::DeviceLost,
@@ -254,6 +287,7 @@ impl DeviceState {
     /// Continues on a new backend as the next generation.
     pub(crate) fn replace_backend(&mut self, backend: Box<dyn Backend>) {
         *self.memory.storage_mut() = backend;
+        self.identity = BackendIdentity::default();
         self.generation += 1;
         self.health = Health::Live;
     }
@@ -266,18 +300,55 @@ impl DeviceState {
         work: Work,
     ) -> Result<(), DeviceError> {
         if let Entry::Entered(unit) = self.memory.enter(label, reads, writes)? {
-            self.push(unit, work);
+            self.push(unit, work, Company::Shared);
         }
         Ok(())
     }
 
-    fn push(&mut self, unit: UnitId, work: Work) {
-        if !self.batch.admits(&work) {
+    /// Enters the creation of a page as a unit of work of its own.
+    fn watch_creation(
+        &mut self,
+        page: PageId,
+        creation: Verdict,
+        whole: &BufferBinding,
+        label: &str,
+    ) -> Result<(), DeviceError> {
+        let work = format!("allocate {label}");
+        let entry = self.memory.enter(&work, &[], std::slice::from_ref(whole))?;
+        let Entry::Entered(unit) = entry else {
+            return Ok(());
+        };
+        let label = label.to_owned();
+        let verdict = creation
+            .map(move |outcome| {
+                outcome.map_err(|failure| Failure {
+                    kind: failure.kind,
+                    message: format!("buffer `{label}`: {}", failure.message),
+                })
+            })
+            .boxed_local()
+            .shared();
+        let submission = self.mint_submission();
+        self.memory.finish_pending(unit, submission);
+        self.unproven_pages.insert(page, verdict.clone());
+        self.creations.insert(submission, Creation { page, work });
+        self.track(submission, Settlement::Later(verdict.boxed_local()));
+        Ok(())
+    }
+
+    fn push(&mut self, unit: UnitId, work: Work, company: Company) {
+        // One invalid dispatch, or one invalid buffer, voids the whole command buffer.
+        let alone = company == Company::Alone
+            || !self.memory.storage().batches()
+            || work
+                .pages()
+                .any(|page| self.unproven_pages.contains_key(&page));
+        if alone || !self.batch.admits(&work) {
             self.flush();
         }
         self.memory.finish_pending(unit, self.batch.submission);
         self.batch.work.push(work);
-        if !self.memory.storage().batches() {
+        if alone {
             self.flush();
         }
     }
@@ -298,13 +369,13 @@ impl DeviceState {
 
     fn compiled(&mut self, kernel: &Kernel) -> Result<CompiledKernel, DeviceError> {
         let mut compiled = kernel.compiled.borrow_mut();
-        if let Some((generation, compiled)) = &*compiled
-            && *generation == self.generation
+        if let Some((backend, compiled)) = &*compiled
+            && *backend == self.identity
         {
             return Ok(Rc::clone(compiled));
         }
         let fresh = self.memory.storage_mut().compile(&kernel.source)?;
-        *compiled = Some((self.generation, Rc::clone(&fresh)));
+        *compiled = Some((self.identity.clone(), Rc::clone(&fresh)));
         Ok(fresh)
     }
 }

@@ -82,6 +82,14 @@ pub enum DeviceError {
         /// The second binding's index, from 0.
         second: usize,
     },
+    /// A binding of a launch holds no bytes, which WebGPU forbids.
+    #[error("binding {index} of `{kernel}` is empty; a launch binds at least one word")]
+    EmptyBinding {
+        /// The kernel's label.
+        kernel: String,
+        /// The binding's index, from 0.
+        index: usize,
+    },
     /// A kernel has no form the backend can run.
     #[error("kernel `{kernel}` has no {missing}, which the {backend} backend runs")]
     KernelForm {

@@ -105,9 +105,9 @@ impl<'a> HostLaunch<'a> {
     pub fn words(&self, index: usize) -> Result<&[u32], HostKernelError> {
         match self.binding(index)? {
             HostWords::Read(words) => Ok(words),
-            HostWords::Write { words, .. } => {
-                words.as_deref().ok_or(HostKernelError::NotPutBack { index })
-            }
+            HostWords::Write { words, .. } => words
+                .as_deref()
+                .ok_or(HostKernelError::NotPutBack { index }),
         }
     }
 

@@ -66,12 +66,24 @@ impl fmt::Debug for KernelSource {
 /// What a backend made of a kernel, for one device generation.
 pub(crate) type CompiledKernel = Rc<dyn Any>;
 
-/// A kernel of a device. Cheap to clone; survives the loss of the device, which compiles it anew
-/// for its next generation.
+/// One generation of one device; the same only as itself.
+#[derive(Clone, Default)]
+pub(crate) struct BackendIdentity(Rc<()>);
+
+impl PartialEq for BackendIdentity {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// A kernel. Cheap to clone; survives the loss of the device, which compiles it anew for its next
+/// generation, and may be launched on other devices too.
 #[derive(Clone)]
 pub struct Kernel {
     pub(crate) source: Rc<KernelSource>,
-    pub(crate) compiled: Rc<RefCell<Option<(u64, CompiledKernel)>>>,
+    /// What a backend made of it, and which one: a kernel may be launched on any device, and on
+    /// every generation of it.
+    pub(crate) compiled: Rc<RefCell<Option<(BackendIdentity, CompiledKernel)>>>,
 }
 
 impl Kernel {

@@ -67,6 +67,13 @@ pub(crate) fn check_launch(
     let mut bound: Vec<BoundBytes> = Vec::with_capacity(located.len());
     for (index, (location, access)) in located.iter().enumerate() {
         let what = |part: &str| format!("the {part} of binding {index} of kernel `{kernel}`");
+        if location.size_bytes == 0 {
+            // WebGPU reads a size of zero as "the rest of the buffer": bytes nobody claimed.
+            return Err(DeviceError::EmptyBinding {
+                kernel: kernel.to_owned(),
+                index,
+            });
+        }
         check_limit(
             &what("size"),
             LimitName::MaxStorageBufferBindingSize,

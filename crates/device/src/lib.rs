@@ -19,8 +19,8 @@
 //!    work it depended on succeeded, and the device was not lost in between.
 //! 2. Error scopes are pushed and popped within one synchronous function; none is open across an
 //!    `await`.
-//! 3. A pipeline that has not yet been proven is submitted alone, so that it cannot void its
-//!    neighbours' command buffer.
+//! 3. A pipeline or a page that has not yet been proven is submitted alone, so that it cannot void
+//!    its neighbours' command buffer.
 //! 4. After a loss nothing of the old device generation is touched again; its buffers are refused
 //!    by name.
 //!
@@ -34,34 +34,36 @@
 //! # futures::executor::block_on(async {
 //! let device = GuardedDevice::cpu();
 //! let numbers = device.alloc(16, "numbers")?;
-//! device.write(&numbers.binding(), bytemuck_free_words(&[1, 2, 3, 4]).as_slice())?;
+//! device.write(&numbers.binding(), &[1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0])?;
 //! let double = device.kernel(KernelSource::host("double", Rc::new(|launch| {
 //!     let mut words = launch.take(0)?;
 //!     words.iter_mut().for_each(|word| *word *= 2);
 //!     launch.put(0, words)
 //! })));
 //! device.launch(&double, &[Binding::new(numbers.binding(), Access::ReadWrite)], [1, 1, 1])?;
-//! assert_eq!(device.read(&numbers.binding()).await?[..4], [2, 0, 0, 0]);
+//! assert_eq!(device.read(&numbers.binding()).await?[..8], [2, 0, 0, 0, 4, 0, 0, 0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
-//! # fn bytemuck_free_words(words: &[u32]) -> Vec<u8> {
-//! #     words.iter().flat_map(|word| word.to_le_bytes()).collect()
-//! # }
 //! ```
 
 mod access;
 mod backend;
 mod batch;
 mod buffer;
+mod connection;
 mod cpu;
 mod device;
 mod device_state;
 mod error;
 mod host_kernel;
 mod kernel;
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod late_backend;
 mod launch_check;
 mod limits;
 mod spawner;
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod tests;
 #[cfg(target_arch = "wasm32")]
 mod webgpu;
 

@@ -4,7 +4,9 @@ mod backend;
 mod connection;
 mod error_scopes;
 mod kernel;
+mod loss;
+mod staging;
 
-pub(crate) use connection::{DeviceSignal, DeviceSignals, connect, reconnect};
+pub(crate) use connection::{connect, reconnect};
 
 pub use connection::WebGpuOptions;

@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use futures::FutureExt as _;
-use futures::channel::oneshot;
 use futures::future::LocalBoxFuture;
 use wellwritten_memory::{Failure, FailureKind, Storage};
 
 use super::error_scopes::ErrorScopes;
-use super::kernel::{Verdict, WebGpuKernel};
+use super::kernel::{PipelineVerdict, WebGpuKernel};
+use super::loss::Loss;
+use super::staging::Staging;
 use crate::access::Access;
-use crate::backend::{Backend, BackendInfo, KernelState, PageId, Settlement};
+use crate::backend::{Backend, BackendInfo, KernelState, PageId, Settlement, Verdict};
 use crate::batch::{BoundBytes, Work};
 use crate::error::DeviceError;
 use crate::kernel::{CompiledKernel, KernelSource};
@@ -21,12 +22,13 @@ use crate::limits::DeviceLimits;
 pub(crate) struct WebGpuBackend {
     device: wgpu::Device,
     queue: wgpu::Queue,
+    loss: Loss,
     info: BackendInfo,
     limits: DeviceLimits,
     pages: HashMap<PageId, wgpu::Buffer>,
     /// Pages given back while recorded work may still name them; destroyed after the next submission.
     retired: Vec<PageId>,
-    creations: Vec<(PageId, Settlement)>,
+    creations: Vec<(PageId, Verdict)>,
     next_page: u64,
 }
 
@@ -34,12 +36,14 @@ impl WebGpuBackend {
     pub(super) fn new(
         device: wgpu::Device,
         queue: wgpu::Queue,
+        loss: Loss,
         info: BackendInfo,
         limits: DeviceLimits,
     ) -> Self {
         Self {
             device,
             queue,
+            loss,
             info,
             limits,
             pages: HashMap::new(),
@@ -49,7 +53,7 @@ impl WebGpuBackend {
         }
     }
 
-    fn encode(&self, work: &[Work], verdicts: &mut Vec<Verdict>) {
+    fn encode(&self, work: &[Work], verdicts: &mut Vec<PipelineVerdict>) {
         let mut encoder = None;
         for unit in work {
             match unit {
@@ -94,7 +98,7 @@ impl WebGpuBackend {
         kernel: &CompiledKernel,
         bindings: &[BoundBytes],
         workgroups: [u32; 3],
-        verdicts: &mut Vec<Verdict>,
+        verdicts: &mut Vec<PipelineVerdict>,
     ) {
         let accesses: Vec<Access> = bindings.iter().map(|bound| bound.access).collect();
         let bound_pipeline = webgpu_kernel(kernel).pipeline(&self.device, &accesses);
@@ -146,6 +150,14 @@ fn webgpu_kernel(kernel: &CompiledKernel) -> &WebGpuKernel {
         .expect("a kernel compiled by this backend")
 }
 
+impl Drop for WebGpuBackend {
+    /// The browser would free its memory whenever it collects garbage; a page that opens and closes
+    /// many devices cannot wait for that.
+    fn drop(&mut self) {
+        self.device.destroy();
+    }
+}
+
 impl Storage for WebGpuBackend {
     type Id = PageId;
     type Error = DeviceError;
@@ -172,8 +184,7 @@ impl Storage for WebGpuBackend {
         };
         let page = PageId(self.next_page);
         self.next_page += 1;
-        self.creations
-            .push((page, Settlement::Later(created.boxed_local())));
+        self.creations.push((page, created.boxed_local()));
         self.pages.insert(page, buffer);
         Ok(page)
     }
@@ -200,7 +211,7 @@ impl Backend for WebGpuBackend {
         true
     }
 
-    fn take_creations(&mut self) -> Vec<(PageId, Settlement)> {
+    fn take_creations(&mut self) -> Vec<(PageId, Verdict)> {
         std::mem::take(&mut self.creations)
     }
 
@@ -231,6 +242,7 @@ impl Backend for WebGpuBackend {
         self.encode(&work, &mut verdicts);
         let caught = scopes.close();
         self.destroy_retired();
+        let loss = self.loss.clone();
         Settlement::Later(
             async move {
                 // The first cause comes first: a broken shader, then what followed from it.
@@ -240,7 +252,8 @@ impl Backend for WebGpuBackend {
                 caught.await.map_err(|failure| Failure {
                     kind: failure.kind,
                     message: format!("WebGPU dropped the submission: {}", failure.message),
-                })
+                })?;
+                loss.check()
             }
             .boxed_local(),
         )
@@ -253,44 +266,27 @@ impl Backend for WebGpuBackend {
         size_bytes: u64,
     ) -> LocalBoxFuture<'static, Result<Vec<u8>, Failure>> {
         let scopes = ErrorScopes::open(&self.device);
-        let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("read-back"),
-            size: size_bytes,
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
+        let staging = Staging::new(&self.device, size_bytes);
         let mut encoder = self.encoder();
-        encoder.copy_buffer_to_buffer(&self.pages[&page], offset, &staging, 0, size_bytes);
+        encoder.copy_buffer_to_buffer(&self.pages[&page], offset, staging.buffer(), 0, size_bytes);
         self.queue.submit([encoder.finish()]);
-        let (mapped, mapping) = oneshot::channel();
-        staging.map_async(wgpu::MapMode::Read, .., move |result| {
-            // A read that was dropped no longer listens.
-            let _ = mapped.send(result);
-        });
+        let mapping = staging.map();
         let caught = scopes.close();
+        let loss = self.loss.clone();
         async move {
             caught.await?;
-            match mapping.await {
-                Ok(Ok(())) => {
-                    let bytes = staging
-                        .get_mapped_range(..)
-                        .map(|view| view.as_uint8array().to_vec())
-                        .map_err(|error| Failure {
-                            kind: FailureKind::Internal,
-                            message: error.to_string(),
-                        });
-                    staging.unmap();
-                    staging.destroy();
-                    bytes
-                }
-                // Mapping aborts when the device is lost. What was never mapped is not unmapped:
-                // that would be a validation error of our own making.
-                Ok(Err(_)) | Err(_) => Err(Failure {
-                    kind: FailureKind::DeviceLost,
-                    message: "the browser aborted the mapping; the device may have been lost"
-                        .to_owned(),
-                }),
+            if let Ok(Ok(())) = mapping.await {
+                loss.check()?;
+                return staging.bytes();
             }
+            // Mapping aborts when the device is lost, possibly before the loss is announced; only
+            // the announcement tells the caller why.
+            loss.announced().await;
+            loss.check()?;
+            Err(Failure {
+                kind: FailureKind::Internal,
+                message: "the browser aborted the mapping".to_owned(),
+            })
         }
         .boxed_local()
     }

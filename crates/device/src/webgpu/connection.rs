@@ -1,18 +1,18 @@
 //! Getting a WebGPU device from the browser, and hearing what it says on its own.
 
+use futures::StreamExt as _;
 use futures::channel::mpsc;
-use futures::stream::LocalBoxStream;
-use futures::{FutureExt as _, StreamExt as _};
 use gloo_timers::future::TimeoutFuture;
-use js_sys::{Function, Promise, Reflect};
+use js_sys::{Function, Reflect};
 use serde::Deserialize;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
-use wasm_bindgen_futures::JsFuture;
 
 use super::backend::WebGpuBackend;
 use super::error_scopes::{js_device, text};
+use super::loss::Loss;
 use crate::backend::{BackendInfo, BackendKind};
+use crate::connection::{Connection, DeviceSignal};
 use crate::error::DeviceError;
 use crate::limits::{DeviceLimits, RequiredLimits};
 
@@ -23,23 +23,6 @@ pub struct WebGpuOptions {
     /// Limits above WebGPU's defaults.
     #[serde(default)]
     pub required_limits: RequiredLimits,
-}
-
-/// A device ready to use.
-pub(crate) struct Connection {
-    pub(crate) backend: WebGpuBackend,
-    pub(crate) signals: DeviceSignals,
-}
-
-/// Something a WebGPU device says outside any call.
-pub(crate) enum DeviceSignal {
-    Lost(String),
-    Uncaptured(String),
-}
-
-/// The signals of one device generation; ends after the loss.
-pub(crate) struct DeviceSignals {
-    pub(crate) receiver: LocalBoxStream<'static, DeviceSignal>,
 }
 
 /// Asks for an adapter and a device.
@@ -68,9 +51,16 @@ pub(crate) async fn connect(options: &WebGpuOptions) -> Result<Connection, Devic
             reason: error.to_string(),
         })?;
     let js = js_device(&device);
+    let (sender, receiver) = mpsc::unbounded();
+    listen_to_uncaptured(&js, sender.clone());
+    let loss = Loss::of(&js, move |reason| {
+        // Nobody listens once the device is closed.
+        let _ = sender.unbounded_send(DeviceSignal::Lost(reason));
+    });
     let backend = WebGpuBackend::new(
         device,
         queue,
+        loss,
         adapter_info(&js),
         DeviceLimits {
             max_buffer_size: limits.max_buffer_size,
@@ -81,14 +71,14 @@ pub(crate) async fn connect(options: &WebGpuOptions) -> Result<Connection, Devic
         },
     );
     Ok(Connection {
-        backend,
-        signals: listen(&js),
+        backend: Box::new(backend),
+        signals: Some(receiver.boxed_local()),
     })
 }
 
 /// Asks again after a loss, waiting longer before each try.
 pub(crate) async fn reconnect(
-    options: &WebGpuOptions,
+    options: WebGpuOptions,
     attempts: u32,
 ) -> Result<Connection, DeviceError> {
     let mut last = String::new();
@@ -97,7 +87,7 @@ pub(crate) async fn reconnect(
         if wait_ms > 0 {
             TimeoutFuture::new(wait_ms).await;
         }
-        match connect(options).await {
+        match connect(&options).await {
             Ok(connection) => return Ok(connection),
             Err(error) => last = error.to_string(),
         }
@@ -158,32 +148,16 @@ fn adapter_info(device: &JsValue) -> BackendInfo {
     }
 }
 
-fn listen(device: &JsValue) -> DeviceSignals {
-    let (sender, uncaptured) = mpsc::unbounded();
+/// Hears errors outside every scope. The listener goes with the device, which the browser owns.
+fn listen_to_uncaptured(device: &JsValue, sender: mpsc::UnboundedSender<DeviceSignal>) {
     let handler = Closure::<dyn FnMut(JsValue)>::new(move |event: JsValue| {
         let error = Reflect::get(&event, &"error".into()).unwrap_or(JsValue::UNDEFINED);
         // Nobody listens once the device is closed.
         let _ = sender.unbounded_send(DeviceSignal::Uncaptured(text(&error, "message")));
     });
-    let listener = handler.into_js_value();
     Reflect::get(device, &"addEventListener".into())
         .expect("a GPUDevice is an event target")
         .unchecked_into::<Function>()
-        .call2(device, &"uncapturederror".into(), &listener)
+        .call2(device, &"uncapturederror".into(), &handler.into_js_value())
         .expect("adding a listener does not throw");
-    let lost = Reflect::get(device, &"lost".into())
-        .expect("a GPUDevice has `lost`")
-        .unchecked_into::<Promise>();
-    let lost = JsFuture::from(lost).map(|info| {
-        let info = info.unwrap_or_else(|error| error);
-        let message = text(&info, "message");
-        DeviceSignal::Lost(if message.is_empty() {
-            text(&info, "reason")
-        } else {
-            message
-        })
-    });
-    DeviceSignals {
-        receiver: futures::stream::select(uncaptured, lost.into_stream()).boxed_local(),
-    }
 }

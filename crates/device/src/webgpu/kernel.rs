@@ -12,7 +12,7 @@ use crate::access::Access;
 use crate::backend::KernelState;
 
 /// What became of a module or a pipeline, known once the browser has said.
-pub(super) type Verdict = Shared<LocalBoxFuture<'static, Result<(), Failure>>>;
+pub(super) type PipelineVerdict = Shared<LocalBoxFuture<'static, Result<(), Failure>>>;
 
 /// A pipeline for one list of accesses.
 #[derive(Clone)]
@@ -20,7 +20,7 @@ pub(super) struct BoundPipeline {
     pub(super) layout: wgpu::BindGroupLayout,
     pub(super) pipeline: wgpu::ComputePipeline,
     /// The module's verdict, then the pipeline's own.
-    pub(super) verdict: Verdict,
+    pub(super) verdict: PipelineVerdict,
 }
 
 /// A kernel compiled for one device generation.
@@ -28,7 +28,7 @@ pub(super) struct WebGpuKernel {
     label: String,
     entry_point: String,
     module: wgpu::ShaderModule,
-    module_verdict: Verdict,
+    module_verdict: PipelineVerdict,
     /// Few per kernel, nearly always one: a list is searched faster than a map is hashed.
     pipelines: RefCell<Vec<(Vec<Access>, BoundPipeline)>>,
 }
@@ -144,7 +144,10 @@ impl WebGpuKernel {
             module_verdict.await?;
             caught.await.map_err(|failure| Failure {
                 kind: failure.kind,
-                message: format!("the pipeline of kernel `{label}` is invalid: {}", failure.message),
+                message: format!(
+                    "the pipeline of kernel `{label}` is invalid: {}",
+                    failure.message
+                ),
             })
         }
         .boxed_local()

@@ -1,0 +1,12 @@
+//! The device under WebGPU's rules, on the host: a backend whose verdicts the test holds in its hand,
+//! and the CPU backend where a scenario means the same there.
+
+mod allocation;
+mod batching;
+mod late_failures;
+mod loss;
+mod oracle;
+mod reads;
+mod refusals;
+mod rig;
+mod stale_values;

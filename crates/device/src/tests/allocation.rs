@@ -1,0 +1,118 @@
+//! A buffer whose creation fails late. Oracle: every read downstream names the allocation.
+
+use super::rig::{BOTH, Rig};
+use crate::late_backend::Question;
+use crate::{Access, DeviceError};
+
+const SAID: &str = "buffer `doomed`: no memory for 256 bytes";
+
+#[test]
+fn the_fifteenth_allocation_fails_and_everything_downstream_names_it() {
+    let rig = Rig::late();
+    let before: Vec<_> = (0..14).map(|_| rig.alloc(64, "fine")).collect();
+    rig.control().fail_creation_after(0);
+    let doomed = rig.alloc(64, "doomed");
+    let [b, c, d] = ["b", "c", "d"].map(|label| rig.alloc(64, label));
+    let copy = rig.increment("copy");
+    rig.write(&doomed.binding(), &[1; 64]);
+    rig.launch(&copy, &[(&doomed, Access::Read), (&b, Access::Write)]);
+    rig.launch(&copy, &[(&b, Access::Read), (&c, Access::Write)]);
+    rig.launch(&copy, &[(&before[0], Access::Read), (&d, Access::Write)]);
+
+    for downstream in [&doomed, &b, &c] {
+        let refusal = rig.refusal(&downstream.binding());
+        assert!(refusal.contains(SAID), "{refusal}");
+    }
+    assert_eq!(rig.read_words(&d.binding()).unwrap(), [1; 64]);
+    for buffer in &before {
+        assert_eq!(rig.read_words(&buffer.binding()).unwrap(), [0; 64]);
+    }
+    // From now on it is refused at the call, by name.
+    let refused = rig.device.write(&doomed.binding(), &[0; 256]).unwrap_err();
+    assert!(matches!(refused, DeviceError::Handle(_)), "{refused}");
+    assert!(refused.to_string().contains("doomed"), "{refused}");
+    assert!(refused.to_string().contains("no memory"), "{refused}");
+}
+
+#[test]
+fn a_launch_that_also_writes_elsewhere_names_the_allocation_there_too() {
+    let rig = Rig::late();
+    let other = rig.alloc(64, "other");
+    rig.settle();
+    rig.control().fail_creation_after(0);
+    let doomed = rig.alloc(64, "doomed");
+    // A host write overwrites the claim of the allocation; what follows must name it all the same.
+    rig.write(&doomed.binding(), &[1; 64]);
+    let copy = rig.increment("copy");
+    rig.launch(&copy, &[(&doomed, Access::Read), (&other, Access::Write)]);
+    // The creation's verdict comes last.
+    rig.control().deliver_first(Question::Submission);
+    rig.control().deliver_first(Question::Submission);
+    rig.turn();
+    let refusal = rig.refusal(&other.binding());
+    assert!(refusal.contains(SAID), "{refusal}");
+}
+
+#[test]
+fn a_page_that_never_was_is_not_used_again() {
+    for freed_before_the_verdict in [false, true] {
+        let rig = Rig::late();
+        rig.control().fail_creation_after(0);
+        let doomed = rig.alloc(64, "doomed");
+        if freed_before_the_verdict {
+            drop(doomed);
+            rig.settle();
+        } else {
+            rig.settle();
+            drop(doomed);
+        }
+        let next = rig.alloc(64, "next");
+        assert_eq!(rig.control().pages_created(), 2);
+        assert_eq!(
+            rig.control().pages(),
+            1,
+            "the page that never was is given back"
+        );
+        rig.write(&next.binding(), &[4; 64]);
+        assert_eq!(rig.read_words(&next.binding()).unwrap(), [4; 64]);
+    }
+}
+
+#[test]
+fn a_page_that_never_was_spoils_who_took_it_over_before_the_verdict() {
+    let rig = Rig::late();
+    rig.control().fail_creation_after(0);
+    drop(rig.alloc(64, "doomed"));
+    let heir = rig.alloc(64, "heir");
+    assert_eq!(rig.control().pages_created(), 1, "the page is used again");
+    rig.write(&heir.binding(), &[4; 64]);
+    let refusal = rig.refusal(&heir.binding());
+    assert!(refusal.contains("no memory for 256 bytes"), "{refusal}");
+}
+
+#[test]
+fn failures_go_with_the_last_buffer_that_carries_them() {
+    let rig = Rig::late();
+    rig.control().fail_creation_after(0);
+    let doomed = rig.alloc(64, "doomed");
+    rig.settle();
+    assert!(!rig.device.failures().failures.is_empty());
+    drop(doomed);
+    drop(rig.alloc(64, "sweeps"));
+    rig.settle();
+    drop(rig.alloc(64, "sweeps again"));
+    assert_eq!(rig.device.failures().failures.len(), 0);
+}
+
+#[test]
+fn the_largest_buffer_is_not_rounded_over_the_limit() {
+    // The pool rounds up by size class; the CPU keeps to WebGPU's limits as well.
+    for under in BOTH {
+        let rig = Rig::new(under);
+        let granted = rig.device.limits().max_buffer_size;
+        let refused = rig.device.alloc(granted + 4, "too large").unwrap_err();
+        assert!(
+            matches!(refused, DeviceError::Limit { requested, .. } if requested == granted + 4)
+        );
+    }
+}

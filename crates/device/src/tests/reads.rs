@@ -1,0 +1,153 @@
+//! What a read returns, and when. Oracle: the bytes as they were when the read began, or a reason.
+
+use super::rig::{BOTH, Rig, bytes};
+use crate::late_backend::Question;
+use crate::{Access, ReadError};
+
+#[test]
+fn a_read_waits_for_what_its_bytes_are_pending_on() {
+    let rig = Rig::late();
+    let a = rig.alloc(64, "a");
+    rig.settle();
+    rig.write(&a.binding(), &[6; 64]);
+    let read = rig.start_read(&a.binding());
+    assert_eq!(rig.control().held(), [Question::Submission, Question::Read]);
+    rig.control().deliver_first(Question::Read);
+    rig.turn();
+    assert!(
+        read.borrow().is_none(),
+        "the bytes are here, the verdict is not"
+    );
+    rig.control().deliver_first(Question::Submission);
+    rig.turn();
+    assert_eq!(read.take().unwrap().unwrap(), bytes(&[6; 64]));
+    assert_eq!(rig.device.counters().bytes_read, 256);
+}
+
+#[test]
+fn a_refusal_that_is_certain_does_not_wait_for_the_copy() {
+    let rig = Rig::late();
+    let a = rig.alloc(64, "a");
+    rig.settle();
+    rig.launch(&rig.broken("diffuse"), &[(&a, Access::Write)]);
+    let read = rig.start_read(&a.binding());
+    rig.control().deliver_first(Question::Submission);
+    rig.turn();
+    let refusal = read.take().expect("certain").unwrap_err();
+    assert!(matches!(refusal, ReadError::Unwritten(_)));
+    rig.settle();
+}
+
+#[test]
+fn later_work_does_not_change_what_an_earlier_read_returns() {
+    for under in BOTH {
+        let rig = Rig::new(under);
+        let a = rig.alloc(64, "a");
+        let bad = rig.broken("diffuse");
+        rig.write(&a.binding(), &[1; 64]);
+        let first = rig.start_read(&a.binding());
+        rig.write(&a.binding(), &[2; 64]);
+        let second = rig.start_read(&a.binding());
+        rig.launch(&bad, &[(&a, Access::Write)]);
+        let third = rig.start_read(&a.binding());
+        rig.write(&a.binding(), &[4; 64]);
+        let fourth = rig.start_read(&a.binding());
+        rig.settle();
+        assert_eq!(first.take().unwrap().unwrap(), bytes(&[1; 64]));
+        assert_eq!(second.take().unwrap().unwrap(), bytes(&[2; 64]));
+        let refusal = third.take().unwrap().unwrap_err().to_string();
+        assert!(refusal.contains("diffuse"), "{refusal}");
+        assert_eq!(fourth.take().unwrap().unwrap(), bytes(&[4; 64]));
+    }
+}
+
+#[test]
+fn a_hundred_overlapping_reads_each_get_their_own_bytes() {
+    for under in BOTH {
+        let rig = Rig::new(under);
+        let a = rig.alloc(64, "a");
+        let reads: Vec<_> = (0..100u32)
+            .map(|round| {
+                rig.write(
+                    &a.slice(0, 4 * u64::from(round % 64 + 1)).unwrap(),
+                    &vec![round; round as usize % 64 + 1],
+                );
+                let at = u64::from(round % 64) * 4;
+                rig.start_read(&a.slice(at, at + 4).unwrap())
+            })
+            .collect();
+        // Answers arrive from the newest to the oldest.
+        if under == super::rig::Under::Late {
+            while let Some(last) = rig.control().held().len().checked_sub(1) {
+                rig.control().deliver(last);
+                rig.turn();
+            }
+        }
+        for (round, read) in (0u32..).zip(reads) {
+            assert_eq!(read.take().unwrap().unwrap(), bytes(&[round]), "{under:?}");
+        }
+    }
+}
+
+#[test]
+fn a_copy_that_fails_says_so_and_the_next_one_works() {
+    let rig = Rig::late();
+    let a = rig.alloc(64, "a");
+    rig.write(&a.binding(), &[6; 64]);
+    rig.control().fail_read();
+    match rig.read(&a.binding()) {
+        Err(ReadError::Transfer { buffer, reason }) => {
+            assert_eq!(buffer, a.id());
+            assert_eq!(reason, "the copy failed");
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(rig.read_words(&a.binding()).unwrap(), [6; 64]);
+}
+
+#[test]
+fn a_read_of_nothing_returns_nothing() {
+    for under in BOTH {
+        let rig = Rig::new(under);
+        let a = rig.alloc(64, "a");
+        assert_eq!(rig.read(&a.slice(8, 8).unwrap()).unwrap(), []);
+    }
+}
+
+#[test]
+fn a_read_that_is_dropped_leaves_the_others_alone() {
+    let rig = Rig::late();
+    let a = rig.alloc(64, "a");
+    rig.write(&a.binding(), &[6; 64]);
+    let source = a.binding();
+    let mut dropped = Box::pin(rig.device.read(&source));
+    assert!(futures::FutureExt::now_or_never(&mut dropped).is_none());
+    let kept = rig.start_read(&a.binding());
+    drop(dropped);
+    rig.settle();
+    assert_eq!(kept.take().unwrap().unwrap(), bytes(&[6; 64]));
+}
+
+#[test]
+fn settled_and_verify_wait_for_verdicts_without_copying() {
+    let rig = Rig::late();
+    let [a, b] = ["a", "b"].map(|label| rig.alloc(64, label));
+    rig.settle();
+    rig.write(&a.binding(), &[6; 64]);
+    rig.launch(&rig.broken("diffuse"), &[(&b, Access::Write)]);
+    let device = rig.device.clone();
+    let settled = rig.start(async move { device.settled().await });
+    let device = rig.device.clone();
+    let sources = [a.binding(), b.binding()];
+    let verified = rig.start(async move { device.verify(&sources).await });
+    assert!(settled.borrow().is_none());
+    assert_eq!(rig.control().held(), [Question::Submission; 2]);
+    rig.settle();
+    assert!(settled.take().is_some());
+    let refusal = verified.take().unwrap().unwrap_err();
+    assert!(refusal.to_string().contains("diffuse"), "{refusal}");
+    // Work asked for later is not waited for.
+    let device = rig.device.clone();
+    let again = rig.start(async move { device.settled().await });
+    assert!(again.take().is_some());
+}
