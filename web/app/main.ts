@@ -1,0 +1,56 @@
+import { adviseOn } from "../src/format/error-advice.ts";
+import { createSession, define, type Session, WellwrittenError } from "../src/index.ts";
+
+/** The page: one demo session, kept in this browser's storage, and an inspector of it. */
+
+const inspector = document.querySelector("wellwritten-inspector");
+const opening = document.querySelector("#opening");
+const happened = document.querySelector("#happened");
+const retry = document.querySelector<HTMLButtonElement>("#retry");
+if (inspector === null || opening === null || happened === null || retry === null) {
+  throw new Error("index.html and main.ts do not belong together");
+}
+
+let session: Session | null = null;
+
+async function open(): Promise<void> {
+  if (inspector === null || opening === null || happened === null || retry === null) return;
+  retry.hidden = true;
+  happened.textContent = "Opening the session…";
+  opening.setAttribute("data-code", "");
+  try {
+    session = await createSession({ sessionId: "demo", ...chosenByAddress(), resume: "ask" });
+    inspector.session = session;
+    inspector.focus({ preventScroll: true });
+  } catch (thrown) {
+    const error = WellwrittenError.from(thrown);
+    const { happened: what, safe, todo } = adviseOn(error);
+    opening.setAttribute("data-code", error.code);
+    happened.textContent = [what, safe, todo].join(" ");
+    retry.hidden = false;
+  }
+}
+
+/** `?backend=cpu` and `?seed=42`, for a link to a particular session; anything else is left alone. */
+function chosenByAddress(): { backend?: "auto" | "webgpu" | "cpu"; masterSeed?: bigint } {
+  const query = new URLSearchParams(location.search);
+  const backend = query.get("backend");
+  const seed = query.get("seed");
+  return {
+    ...(backend === "cpu" || backend === "webgpu" ? { backend } : {}),
+    ...(seed !== null && /^[0-9]{1,19}$/.test(seed) ? { masterSeed: BigInt(seed) } : {}),
+  };
+}
+
+retry.addEventListener("click", () => void open());
+inspector.addEventListener("sessionchange", (event) => {
+  session = (event as CustomEvent<Session>).detail;
+});
+// a tab that goes away must not keep the store from others
+addEventListener("pagehide", () => void session?.close());
+addEventListener("pageshow", (event) => {
+  if (event.persisted) void open();
+});
+
+await define();
+await open();

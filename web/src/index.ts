@@ -1,0 +1,34 @@
+/**
+ * Wellwritten in a page: sessions in a worker, a guarded GPU device, the envelope codec and the inspector.
+ *
+ * Importing this module does nothing: no element is defined, no worker started, no wasm fetched.
+ */
+export { define, openInspector } from "./define.ts";
+export {
+  decodeEnvelope,
+  describeEnvelope,
+  type Envelope,
+  type EnvelopePayload,
+  encodeEnvelope,
+  phaseEdges,
+} from "./envelope.ts";
+export {
+  createGuardedDevice,
+  type DeviceEvents,
+  type GuardedBuffer,
+  type GuardedDevice,
+  type HostKernel,
+  type LaunchBinding,
+  type Slice,
+  type WgslKernel,
+} from "./guarded-device.ts";
+export type { PanelName, WellwrittenInspector } from "./inspector/wellwritten-inspector.ts";
+export { type LoadOptions, loadWellwritten } from "./load-wellwritten.ts";
+export {
+  createSession,
+  type Session,
+  type SessionEvents,
+  type SessionOptions,
+  type TaintRange,
+} from "./session.ts";
+export { type ErrorCode, type HostErrorCode, WellwrittenError } from "./wellwritten-error.ts";

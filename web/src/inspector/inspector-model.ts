@@ -1,0 +1,336 @@
+import { batch, signal } from "@preact/signals-core";
+import type {
+  FailureGraph,
+  FaultInfo,
+  GenerationInfo,
+  PhaseChange,
+  PhaseEdge,
+  SessionBuffer,
+  SessionStatus,
+  TaintSpan,
+  TraceRecord,
+} from "#wasm";
+import { phaseEdges } from "../envelope.ts";
+import { type Advice, adviseOn } from "../format/error-advice.ts";
+import type { Window } from "../format/strip-layout.ts";
+import { loadWellwritten } from "../load-wellwritten.ts";
+import type { Session } from "../session.ts";
+import { WellwrittenError } from "../wellwritten-error.ts";
+import { StepRate } from "./step-rate.ts";
+
+/** A message across the inspector: an error with advice, or that something was done. */
+export interface Notice {
+  readonly tone: "error" | "done";
+  readonly advice: Advice;
+}
+
+/** A range of a buffer that a person picked. */
+export interface Selection {
+  readonly bufferId: bigint;
+  readonly start: bigint;
+  readonly end: bigint;
+}
+
+/** What came of asking for the selected bytes. */
+export type Answer =
+  | { readonly kind: "bytes"; readonly start: bigint; readonly bytes: Uint8Array }
+  | { readonly kind: "refused"; readonly error: WellwrittenError };
+
+/** What a taint strip shows: a window of its buffer, asked for at the strip's resolution. */
+export interface Strip {
+  readonly window: Window;
+  readonly spans: readonly TaintSpan[];
+}
+
+/** The picture the agents see, or why it may not be shown. */
+export type Frame =
+  | { readonly kind: "picture"; readonly pixels: Uint8Array }
+  | { readonly kind: "refused"; readonly error: WellwrittenError };
+
+/** Bytes read for the hex view at a time. */
+export const READ_BYTES = 4096n;
+
+const VIEW_LABEL = "world/view";
+const PATH_LENGTH = 64;
+
+/**
+ * What the panels of one inspector show of one session, as signals. It listens to the session's events
+ * and asks for what changed, at most once a frame and never with two refreshes in flight, so that a
+ * session which steps faster than the screen is not slowed to it.
+ */
+export class InspectorModel {
+  readonly session: Session;
+  readonly wasmUrl: string | undefined;
+
+  readonly status = signal<SessionStatus | null>(null);
+  readonly buffers = signal<readonly SessionBuffer[]>([]);
+  readonly strips = signal<ReadonlyMap<bigint, Strip>>(new Map());
+  readonly failures = signal<FailureGraph | null>(null);
+  readonly generations = signal<readonly GenerationInfo[]>([]);
+  readonly faults = signal<readonly FaultInfo[]>([]);
+  readonly edges = signal<readonly PhaseEdge[]>([]);
+  readonly path = signal<readonly PhaseChange[]>([]);
+  readonly frame = signal<Frame | null>(null);
+  readonly stepsPerSecond = signal(0);
+  readonly trace = signal<readonly TraceRecord[]>([]);
+  readonly selection = signal<Selection | null>(null);
+  readonly answer = signal<Answer | null>(null);
+  readonly notice = signal<Notice | null>(null);
+  /** What is being done right now, in words, or `null`. */
+  readonly activity = signal<string | null>(null);
+  readonly ended = signal<WellwrittenError | null>(null);
+
+  readonly #listening = new AbortController();
+  readonly #rate = new StepRate();
+  readonly #windows = new Map<bigint, Window>();
+  readonly #drawn = new Map<bigint, string>();
+  #stripPixels = 512;
+  #frameRequest: number | undefined;
+  #refreshing = false;
+  #again = false;
+  #viewRevision: bigint | undefined;
+  #wantsGenerations = true;
+  #wantsFaults = true;
+
+  constructor(session: Session, wasmUrl: string | undefined) {
+    this.session = session;
+    this.wasmUrl = wasmUrl;
+  }
+
+  /** Starts listening and asks for everything once. */
+  connect(): void {
+    const { signal: abort } = this.#listening;
+    const on: Session["addEventListener"] = (name, listener) =>
+      this.session.addEventListener(name, listener, { signal: abort });
+    on("phase", ({ detail }) => this.#notePhase(detail));
+    on("boundary", () => {
+      this.#rate.note(performance.now());
+      this.refresh();
+    });
+    for (const name of ["ready", "taint", "failure", "restored", "device", "stopped"] as const)
+      on(name, () => this.refresh());
+    for (const name of ["generation", "durable"] as const) {
+      on(name, () => {
+        this.#wantsGenerations = true;
+        this.refresh();
+      });
+    }
+    on("error", ({ detail }) => this.#end(detail));
+    if (this.session.ended !== null) this.#end(this.session.ended);
+    this.refresh();
+    void this.#loadEdges();
+  }
+
+  /** The exact opposite of {@link connect}; the session itself is left alone. */
+  disconnect(): void {
+    this.#listening.abort();
+    if (this.#frameRequest !== undefined) cancelAnimationFrame(this.#frameRequest);
+    this.#frameRequest = undefined;
+  }
+
+  /** Asks for what changed, at the next frame. */
+  refresh(): void {
+    if (this.#listening.signal.aborted || this.#frameRequest !== undefined) return;
+    if (this.#refreshing) {
+      this.#again = true;
+      return;
+    }
+    this.#frameRequest = requestAnimationFrame(() => {
+      this.#frameRequest = undefined;
+      void this.#refreshNow();
+    });
+  }
+
+  /**
+   * Does what a person asked for. Its failure becomes a notice; `done` is shown when it succeeds.
+   * Resolves with whether it succeeded.
+   */
+  async act(activity: string, work: () => Promise<unknown>, done?: string): Promise<boolean> {
+    this.activity.value = activity;
+    this.notice.value = null;
+    try {
+      await work();
+      if (done !== undefined) this.say(done);
+      return true;
+    } catch (thrown) {
+      this.report(WellwrittenError.from(thrown));
+      return false;
+    } finally {
+      if (this.activity.value === activity) this.activity.value = null;
+      this.#wantsFaults = true;
+      this.#wantsGenerations = true;
+      this.refresh();
+    }
+  }
+
+  say(happened: string): void {
+    this.notice.value = { tone: "done", advice: { happened, safe: "", todo: "" } };
+  }
+
+  report(error: WellwrittenError): void {
+    this.notice.value = { tone: "error", advice: adviseOn(error) };
+  }
+
+  buffer(bufferId: bigint): SessionBuffer | undefined {
+    return this.buffers.value.find((buffer) => buffer.bufferId === bufferId);
+  }
+
+  /** The part of a buffer that its strip shows; all of it until a person zooms. */
+  windowOf(buffer: SessionBuffer): Window {
+    return this.#windows.get(buffer.bufferId) ?? { start: 0n, end: buffer.sizeBytes };
+  }
+
+  show(bufferId: bigint, window: Window): void {
+    this.#windows.set(bufferId, window);
+    this.refresh();
+  }
+
+  /** How many pixels a strip has, hence into how many spans a buffer is worth dividing. */
+  set stripPixels(pixels: number) {
+    if (pixels <= 0 || pixels === this.#stripPixels) return;
+    this.#stripPixels = pixels;
+    this.refresh();
+  }
+
+  select(selection: Selection | null): void {
+    batch(() => {
+      this.selection.value = selection;
+      this.answer.value = null;
+    });
+  }
+
+  /**
+   * Asks for the selected bytes: the first {@link READ_BYTES} from `from` on where they seem sound, else all
+   * of them, so that the report of the refusal is complete. Refusal is an answer.
+   */
+  async readSelection(from?: bigint): Promise<void> {
+    const selection = this.selection.value;
+    if (selection === null) return;
+    const start = from ?? selection.start;
+    const page = start + READ_BYTES < selection.end ? start + READ_BYTES : selection.end;
+    const spans = this.strips.value.get(selection.bufferId)?.spans ?? [];
+    const suspect = spans.some(
+      (span) =>
+        span.state !== "trusted" && span.start < selection.end && span.end > selection.start,
+    );
+    const answer = suspect
+      ? await this.#ask(selection.bufferId, selection.start, selection.end)
+      : await this.#ask(selection.bufferId, start, page);
+    if (this.selection.value !== selection) return;
+    // what was suspect may have settled well meanwhile: then it is shown a page at a time like the rest
+    this.answer.value =
+      answer.kind === "bytes" && suspect
+        ? { ...answer, bytes: answer.bytes.slice(0, Number(READ_BYTES)) }
+        : answer;
+  }
+
+  async #ask(bufferId: bigint, start: bigint, end: bigint): Promise<Answer> {
+    try {
+      return { kind: "bytes", start, bytes: await this.session.read(bufferId, start, end) };
+    } catch (thrown) {
+      return { kind: "refused", error: WellwrittenError.from(thrown) };
+    }
+  }
+
+  #notePhase(change: PhaseChange): void {
+    this.path.value = [...this.path.value, change].slice(-PATH_LENGTH);
+    this.refresh();
+  }
+
+  #end(error: WellwrittenError): void {
+    batch(() => {
+      this.ended.value = error;
+      this.activity.value = null;
+      this.report(error);
+    });
+  }
+
+  async #loadEdges(): Promise<void> {
+    try {
+      await loadWellwritten(this.wasmUrl === undefined ? {} : { wasmUrl: this.wasmUrl });
+      if (!this.#listening.signal.aborted) this.edges.value = phaseEdges();
+    } catch (thrown) {
+      this.report(WellwrittenError.from(thrown));
+    }
+  }
+
+  async #refreshNow(): Promise<void> {
+    this.#refreshing = true;
+    this.#again = false;
+    try {
+      await this.#fetch();
+    } catch (thrown) {
+      const error = WellwrittenError.from(thrown);
+      if (!this.#listening.signal.aborted && error.code !== "SESSION_ENDED") this.report(error);
+    } finally {
+      this.#refreshing = false;
+      if (this.#again) this.refresh();
+    }
+  }
+
+  async #fetch(): Promise<void> {
+    const [status, buffers] = await Promise.all([this.session.status(), this.session.buffers()]);
+    const [strips, failures, generations, faults] = await Promise.all([
+      this.#fetchStrips(buffers),
+      this.session.failures(),
+      this.#wantsGenerations ? this.session.generations() : this.generations.value,
+      this.#wantsFaults ? this.session.faults() : this.faults.value,
+    ]);
+    const trace = await this.#fetchTrace(status);
+    const frame = await this.#fetchFrame(buffers);
+    if (this.#listening.signal.aborted) return;
+    this.#wantsGenerations = false;
+    this.#wantsFaults = false;
+    batch(() => {
+      this.status.value = status;
+      this.buffers.value = buffers;
+      this.strips.value = strips;
+      this.failures.value = failures;
+      this.generations.value = generations;
+      this.faults.value = faults;
+      this.trace.value = trace;
+      this.stepsPerSecond.value = status.running ? this.#rate.perSecond(performance.now()) : 0;
+      if (frame !== undefined) this.frame.value = frame;
+    });
+  }
+
+  async #fetchStrips(buffers: readonly SessionBuffer[]): Promise<ReadonlyMap<bigint, Strip>> {
+    const known = this.strips.value;
+    const strips = new Map<bigint, Strip>();
+    await Promise.all(
+      buffers.map(async (buffer) => {
+        const window = this.windowOf(buffer);
+        const spans = this.#stripPixels;
+        const key = `${buffer.revision}:${buffer.state}:${window.start}:${window.end}:${spans}`;
+        const strip = known.get(buffer.bufferId);
+        // pending bytes settle without a new revision
+        if (
+          strip !== undefined &&
+          buffer.state !== "pending" &&
+          this.#drawn.get(buffer.bufferId) === key
+        ) {
+          strips.set(buffer.bufferId, strip);
+          return;
+        }
+        const found = await this.session.taint(buffer.bufferId, { ...window, spans });
+        this.#drawn.set(buffer.bufferId, key);
+        strips.set(buffer.bufferId, { window, spans: found });
+      }),
+    );
+    return strips;
+  }
+
+  /** While a session runs only its newest record is fetched; all of them once it stands. */
+  async #fetchTrace(status: SessionStatus): Promise<readonly TraceRecord[]> {
+    if (status.running) return this.trace.value;
+    return this.session.trace();
+  }
+
+  async #fetchFrame(buffers: readonly SessionBuffer[]): Promise<Frame | undefined> {
+    const view = buffers.find((buffer) => buffer.label === VIEW_LABEL);
+    if (view === undefined || view.revision === this.#viewRevision) return undefined;
+    this.#viewRevision = view.revision;
+    const answer = await this.#ask(view.bufferId, 0n, view.sizeBytes);
+    return answer.kind === "bytes" ? { kind: "picture", pixels: answer.bytes } : answer;
+  }
+}

@@ -1,0 +1,30 @@
+import type { SessionConfig, WasmSession, WebSessionEvent } from "#wasm";
+import type { Outcome, WireError } from "./outcome.ts";
+
+/** The methods of the wasm session that the page may call. */
+export type SessionMethod = {
+  [Name in keyof WasmSession]: WasmSession[Name] extends (...args: never[]) => unknown
+    ? Name
+    : never;
+}[Exclude<keyof WasmSession, "free" | typeof Symbol.dispose>];
+
+export type MethodArguments<Name extends SessionMethod> = Parameters<WasmSession[Name]>;
+export type MethodResult<Name extends SessionMethod> = Awaited<ReturnType<WasmSession[Name]>>;
+
+/** What the worker exposes over Comlink. Nothing here ever rejects: errors are outcomes. */
+export interface SessionPort {
+  open(config: SessionConfig, wasmUrl: string | null): Promise<Outcome<string>>;
+  call<Name extends SessionMethod>(
+    method: Name,
+    args: MethodArguments<Name>,
+  ): Promise<Outcome<MethodResult<Name>>>;
+}
+
+/**
+ * What the worker says unasked. These go through the same port as Comlink's replies and carry no `id`,
+ * so Comlink ignores them and they arrive before the reply of the call that caused them.
+ */
+export type WorkerNotice =
+  | { readonly notice: "event"; readonly event: WebSessionEvent }
+  /** wasm panicked or the worker broke: no later call can succeed. */
+  | { readonly notice: "ended"; readonly error: WireError };

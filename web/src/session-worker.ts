@@ -1,0 +1,100 @@
+import { expose, transfer } from "comlink";
+import type { SessionConfig, WasmSession, WebSessionEvent } from "#wasm";
+import { loadWellwritten, wasm } from "./load-wellwritten.ts";
+import { type Outcome, settle, toWire } from "./outcome.ts";
+import type {
+  MethodArguments,
+  MethodResult,
+  SessionMethod,
+  SessionPort,
+  WorkerNotice,
+} from "./session-port.ts";
+import { WellwrittenError } from "./wellwritten-error.ts";
+
+let session: WasmSession | undefined;
+let ended: WellwrittenError | undefined;
+
+function post(notice: WorkerNotice): void {
+  self.postMessage(notice);
+}
+
+/** After a panic the wasm instance is in an unknown state: say so once, with the first message. */
+function end(message: string): WellwrittenError {
+  if (ended === undefined) {
+    ended = new WellwrittenError("SESSION_ENDED", message);
+    post({ notice: "ended", error: toWire(ended) });
+  }
+  return ended;
+}
+
+function onEvent(event: WebSessionEvent): void {
+  post({ notice: "event", event });
+}
+
+/**
+ * Rust's panic hook writes its message to the console and nowhere else, just before the trap; what the
+ * trap itself says ("unreachable") helps nobody.
+ */
+const writeToConsole = console.error;
+console.error = (...args: unknown[]) => {
+  const [first] = args;
+  if (typeof first === "string" && first.includes("panicked at")) {
+    end(first.split("\n\nStack:", 1)[0] ?? first);
+  }
+  writeToConsole.apply(console, args);
+};
+
+// A panic inside a spawned future surfaces here rather than in the call that started it.
+self.addEventListener("error", (event) => {
+  event.preventDefault();
+  end(event.message);
+});
+self.addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  end(WellwrittenError.from(event.reason).message);
+});
+
+async function guarded<T>(work: () => T | Promise<T>): Promise<Outcome<T>> {
+  if (ended !== undefined) return { ok: false, error: toWire(ended) };
+  const outcome = await settle(async () => {
+    try {
+      return await work();
+    } catch (thrown) {
+      if (thrown instanceof WebAssembly.RuntimeError) throw end(thrown.message);
+      throw thrown;
+    }
+  });
+  return withTransfer(outcome);
+}
+
+/** Bytes are moved, not copied; a view of part of a buffer is copied first, so that only it travels. */
+function withTransfer<T>(outcome: Outcome<T>): Outcome<T> {
+  if (!outcome.ok || !(outcome.value instanceof Uint8Array)) return outcome;
+  const bytes: Uint8Array =
+    outcome.value.byteLength === outcome.value.buffer.byteLength
+      ? outcome.value
+      : outcome.value.slice();
+  return transfer({ ok: true, value: bytes as T }, [bytes.buffer as ArrayBuffer]);
+}
+
+const port: SessionPort = {
+  open(config: SessionConfig, wasmUrl: string | null) {
+    return guarded(async () => {
+      await loadWellwritten(wasmUrl === null ? {} : { wasmUrl });
+      const live = await wasm().WasmSession.create(config, onEvent);
+      session = live;
+      return live.sessionId;
+    });
+  },
+  call<Name extends SessionMethod>(method: Name, args: MethodArguments<Name>) {
+    return guarded(() => {
+      const live = session;
+      if (live === undefined)
+        throw new WellwrittenError("INVALID_PHASE", "The session is not open yet.");
+      const run = live[method] as (...args: MethodArguments<Name>) => MethodResult<Name>;
+      return run.apply(live, args);
+    });
+  },
+};
+
+expose(port);

@@ -1,0 +1,298 @@
+import { type Remote, releaseProxy, wrap } from "comlink";
+import type {
+  CheckpointOptions,
+  CompareOptions,
+  FailureGraph,
+  FaultInfo,
+  FaultSpec,
+  GenerationInfo,
+  RestoreOptions,
+  RestoreReport,
+  SaveOutcome,
+  SessionBuffer,
+  SessionConfig,
+  SessionRunOptions,
+  SessionStatus,
+  StoreUsage,
+  TaintSpan,
+  TraceDiff,
+  TraceRecord,
+  VerifyReport,
+  WebSessionEvent,
+} from "#wasm";
+import { fromWire, type Outcome, unwrap } from "./outcome.ts";
+import type {
+  MethodArguments,
+  MethodResult,
+  SessionMethod,
+  SessionPort,
+  WorkerNotice,
+} from "./session-port.ts";
+import { TypedEventTarget } from "./typed-event-target.ts";
+import { WellwrittenError } from "./wellwritten-error.ts";
+
+/** The detail of each event, by name. `error` is always the end of the session. */
+export type SessionEvents = {
+  [Type in WebSessionEvent["type"]]: Extract<WebSessionEvent, { type: Type }>;
+} & { error: WellwrittenError };
+
+/** A byte range of a buffer, and how many spans to report it as, at most. */
+export interface TaintRange {
+  start?: bigint;
+  end?: bigint;
+  /** The answer is merged to about this many spans, keeping the worst state of each. */
+  spans?: number;
+}
+
+/** How to open a session: the part Rust knows, and where the wasm module is. */
+export interface SessionOptions extends SessionConfig {
+  wasmUrl?: string | URL;
+}
+
+/**
+ * A session running in a worker of its own. Every method may be called at any time, overlapping
+ * included; each rejects with a `WellwrittenError`. After `close()`, or after a panic (announced by
+ * `error`), all of them reject with code `SESSION_ENDED`.
+ */
+export class Session extends TypedEventTarget<SessionEvents> {
+  /** What the session was opened with, for opening another like it. */
+  readonly config: Readonly<SessionOptions>;
+  readonly #worker: Worker;
+  readonly #port: Remote<SessionPort>;
+  readonly #waiting = new Set<(error: WellwrittenError) => void>();
+  readonly #listening = new AbortController();
+  #held: WebSessionEvent[] | null = [];
+  #sessionId = "";
+  #ended: WellwrittenError | undefined;
+
+  private constructor(config: SessionOptions, worker: Worker) {
+    super();
+    this.config = config;
+    this.#worker = worker;
+    this.#port = wrap<SessionPort>(worker);
+    const { signal } = this.#listening;
+    worker.addEventListener("message", ({ data }) => this.#hear(data), { signal });
+    worker.addEventListener(
+      "error",
+      (event) => {
+        event.preventDefault();
+        this.#fail(event.message || "the session's worker script could not be loaded");
+      },
+      { signal },
+    );
+  }
+
+  /** Opens a session in `worker`, which must run this package's `session-worker`. */
+  static async open(options: SessionOptions, worker: Worker): Promise<Session> {
+    const { wasmUrl, ...config } = options;
+    const session = new Session(options, worker);
+    try {
+      session.#sessionId = await session.#settle(session.#port.open(config, absolute(wasmUrl)));
+      setTimeout(() => session.#release());
+      return session;
+    } catch (thrown) {
+      session.#dispose(
+        new WellwrittenError("SESSION_ENDED", "session ended: it could not be opened"),
+      );
+      throw thrown;
+    }
+  }
+
+  get sessionId(): string {
+    return this.#sessionId;
+  }
+
+  /** Why no call can succeed any more, or `null` while the session lives. */
+  get ended(): WellwrittenError | null {
+    return this.#ended ?? null;
+  }
+
+  /** Answers while a step is being computed. */
+  status(): Promise<SessionStatus> {
+    return this.#call("status");
+  }
+
+  /** Leaves `Starting` with a fresh run, when the store already held generations of this session. */
+  begin(): Promise<SessionStatus> {
+    return this.#call("begin");
+  }
+
+  /** Runs `count` whole transitions; resolves at the boundary they end on. */
+  step(count = 1): Promise<SessionStatus> {
+    return this.#call("step", count);
+  }
+
+  /** Steps until paused, failed or at `until`; resolves when it stops. */
+  run(options: SessionRunOptions = {}): Promise<SessionStatus> {
+    return this.#call("run", options);
+  }
+
+  /** Stops at the boundary that the transition in progress commits. */
+  pause(): Promise<SessionStatus> {
+    return this.#call("pause");
+  }
+
+  resume(): Promise<SessionStatus> {
+    return this.#call("resume");
+  }
+
+  buffers(): Promise<SessionBuffer[]> {
+    return this.#call("buffers");
+  }
+
+  taint(bufferId: bigint, range: TaintRange = {}): Promise<TaintSpan[]> {
+    return this.#call("taint", bufferId, range.start, range.end, range.spans);
+  }
+
+  /**
+   * Bytes `start..end`, waiting for work they are pending on. Rejects with code `UNWRITTEN`, the report
+   * as context, if any of them was not last written by work that succeeded.
+   */
+  read(bufferId: bigint, start: bigint, end: bigint): Promise<Uint8Array> {
+    return this.#call("read", bufferId, start, end);
+  }
+
+  /** Writes the buffer anew from what the session knows to be right, so that it reads again. */
+  rewrite(bufferId: bigint): Promise<void> {
+    return this.#call("rewrite", bufferId);
+  }
+
+  failures(): Promise<FailureGraph> {
+    return this.#call("failures");
+  }
+
+  checkpoint(options: CheckpointOptions = {}): Promise<SaveOutcome> {
+    return this.#call("checkpoint", options);
+  }
+
+  generations(): Promise<GenerationInfo[]> {
+    return this.#call("generations");
+  }
+
+  /** How full the store's medium is; for the browser's own storage, by this whole site. */
+  storeUsage(): Promise<StoreUsage> {
+    return this.#call("storeUsage");
+  }
+
+  verify(checkpointId: string): Promise<VerifyReport> {
+    return this.#call("verify", checkpointId);
+  }
+
+  /** Restores the whole group under a new epoch, from the newest durable generation unless named. */
+  restore(options: RestoreOptions = {}): Promise<RestoreReport> {
+    return this.#call("restore", options);
+  }
+
+  replaceParticipants(): Promise<SessionStatus> {
+    return this.#call("replaceParticipants");
+  }
+
+  /** One generation as the bytes of a `.flysess` file. */
+  exportGeneration(checkpointId: string): Promise<Uint8Array> {
+    return this.#call("exportGeneration", checkpointId);
+  }
+
+  faults(): Promise<FaultInfo[]> {
+    return this.#call("faults");
+  }
+
+  arm(fault: FaultSpec): Promise<void> {
+    return this.#call("arm", fault);
+  }
+
+  /** Disarms one fault, or all of them. */
+  disarm(name?: string): Promise<void> {
+    return this.#call("disarm", name);
+  }
+
+  trace(range: { from?: bigint; to?: bigint } = {}): Promise<TraceRecord[]> {
+    return this.#call("trace", range.from, range.to);
+  }
+
+  compareTrace(other: TraceRecord[], options: CompareOptions = {}): Promise<TraceDiff> {
+    return this.#call("compareTrace", other, options);
+  }
+
+  /** Closes the session and ends its worker. Safe to call twice. */
+  async close(): Promise<void> {
+    if (this.#ended !== undefined) return this.#dispose(this.#ended);
+    try {
+      await this.#call("close");
+    } finally {
+      this.#dispose(new WellwrittenError("SESSION_ENDED", "session ended: it was closed"));
+    }
+  }
+
+  #call<Name extends SessionMethod>(
+    method: Name,
+    ...args: MethodArguments<Name>
+  ): Promise<MethodResult<Name>> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
+    return this.#settle(this.#port.call(method, args) as Promise<Outcome<MethodResult<Name>>>);
+  }
+
+  /** The value of a reply; rejects at once if the worker ends before it comes, as it then never will. */
+  #settle<T>(reply: Promise<Outcome<T>>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.add(reject);
+      reply
+        .then((outcome) => resolve(unwrap(outcome)))
+        .catch((thrown: unknown) => reject(WellwrittenError.from(thrown)))
+        .finally(() => this.#waiting.delete(reject));
+    });
+  }
+
+  #hear(data: unknown): void {
+    if (typeof data !== "object" || data === null || !("notice" in data)) return;
+    const notice = data as WorkerNotice;
+    if (notice.notice === "ended") this.#fail(fromWire(notice.error).message);
+    else if (this.#held !== null) this.#held.push(notice.event);
+    else this.#tell(notice.event);
+  }
+
+  #tell(event: WebSessionEvent): void {
+    this.emit(event.type, event as never);
+  }
+
+  /** What happened while the session was opened is told once its opener had a turn to listen. */
+  #release(): void {
+    const held = this.#held ?? [];
+    this.#held = null;
+    for (const event of held) this.#tell(event);
+  }
+
+  /** wasm panicked or the worker broke: tell everyone who waits, then everyone who listens. */
+  #fail(message: string): void {
+    if (this.#ended !== undefined) return;
+    this.#dispose(new WellwrittenError("SESSION_ENDED", `session ended: ${message}`));
+    this.emit("error", new WellwrittenError("SESSION_ENDED", message));
+  }
+
+  #dispose(reason: WellwrittenError): void {
+    this.#ended ??= reason;
+    this.#listening.abort();
+    for (const reject of this.#waiting) reject(this.#ended);
+    this.#waiting.clear();
+    this.#port[releaseProxy]();
+    this.#worker.terminate();
+  }
+}
+
+/**
+ * Opens a session in a new module worker with a wasm instance of its own. Rejects, leaving nothing
+ * behind, when the store is in use elsewhere (`STORE_LOCKED`) or the configuration is refused.
+ */
+export function createSession(options: SessionOptions = {}): Promise<Session> {
+  const worker = new Worker(new URL("./session-worker.ts", import.meta.url), {
+    type: "module",
+    name: "wellwritten-session",
+  });
+  return Session.open(options, worker);
+}
+
+/** The wasm module's address for the worker, whose own base is another. */
+function absolute(wasmUrl: string | URL | undefined): string | null {
+  if (wasmUrl === undefined) return null;
+  const base = "document" in globalThis ? document.baseURI : location.href;
+  return new URL(wasmUrl, base).href;
+}

@@ -1,0 +1,53 @@
+import type { WellwrittenErrorCode } from "#wasm";
+
+/** The codes raised on this side, before or around wasm; Rust's own are `WellwrittenErrorCode`. */
+export type HostErrorCode =
+  /** A synchronous function was called before `loadWellwritten()` resolved. */
+  | "NOT_LOADED"
+  /** The wasm module could not be fetched, compiled or started. */
+  | "LOAD_FAILED"
+  /** The session's worker is gone: closed, crashed, or ended by a panic in wasm. */
+  | "SESSION_ENDED"
+  /** Something threw that is not one of ours; `context` keeps its name and stack. */
+  | "INTERNAL";
+
+/** Every code an error of this package can have. */
+export type ErrorCode = HostErrorCode | WellwrittenErrorCode;
+
+/**
+ * The one error type this package rejects and throws with: a value a program can branch on (`code`), a sentence
+ * a person can read (`message`) and the facts behind it (`context`, whose shape depends on the code: for
+ * `UNWRITTEN` the report).
+ */
+export class WellwrittenError extends Error {
+  override readonly name = "WellwrittenError";
+  readonly code: ErrorCode;
+  readonly context: unknown;
+
+  constructor(code: ErrorCode, message: string, context: unknown = null) {
+    super(message);
+    this.code = code;
+    this.context = context;
+  }
+
+  /**
+   * Any thrown value as a `WellwrittenError`. An error made in Rust already has the right fields but not
+   * this class; anything foreign (a `DOMException`, a `TypeError`) keeps its name in `context`.
+   */
+  static from(thrown: unknown): WellwrittenError {
+    if (thrown instanceof WellwrittenError) return thrown;
+    if (thrown instanceof Error) {
+      const { code, context } = thrown as Error & { code?: unknown; context?: unknown };
+      if (thrown.name === "WellwrittenError" && typeof code === "string") {
+        const error = new WellwrittenError(code as ErrorCode, thrown.message, context ?? null);
+        if (thrown.stack !== undefined) error.stack = thrown.stack;
+        return error;
+      }
+      return new WellwrittenError("INTERNAL", thrown.message, {
+        name: thrown.name,
+        stack: thrown.stack ?? null,
+      });
+    }
+    return new WellwrittenError("INTERNAL", String(thrown), { name: typeof thrown, stack: null });
+  }
+}
