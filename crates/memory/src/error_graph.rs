@@ -1,9 +1,10 @@
 //! [`ErrorGraph`]: the failures that live bytes still carry, and how each came to the bytes.
 
+use crate::byte_range::ByteRange;
 use crate::failure::{Failure, FailureKind};
-use crate::identity::FailureId;
+use crate::identity::{BufferId, FailureId};
 use crate::region::{Place, Region};
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::rc::Rc;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -57,23 +58,58 @@ struct StepKey {
     produced: Place,
 }
 
+/// What is left of a step's identity once the buffer it would have written is freed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct FadedKey {
+    failure: FailureId,
+    work: Rc<str>,
+    needed: (Rc<str>, ByteRange),
+    produced: (Rc<str>, ByteRange),
+}
+
+impl StepKey {
+    fn faded(&self) -> FadedKey {
+        let named = |place: &Place| (Rc::clone(&place.label), place.range);
+        FadedKey {
+            failure: self.failure,
+            work: Rc::clone(&self.work),
+            needed: named(&self.needed),
+            produced: named(&self.produced),
+        }
+    }
+
+    fn text(&self) -> SkipStep {
+        SkipStep {
+            work: self.work.to_string(),
+            needed: self.needed.region(),
+            produced: self.produced.region(),
+        }
+    }
+}
+
 #[derive(Debug)]
 struct StepNode {
     key: StepKey,
     parent: Provenance,
     holders: u64,
+    /// Whether it only stands for its parent, an earlier step that says the same.
+    alias: bool,
 }
 
 /// Every failure that some live byte, or a read in flight, still carries.
 ///
 /// A node lives exactly while something holds it: a claim, a unit of work, a skip step, a read in
 /// flight. Skip steps with the same work, needed and produced bytes under one failure are one node, so
-/// a loop that skips forever does not grow the graph.
+/// a loop that skips forever does not grow the graph. Nor does one that skips into a new buffer every
+/// time: a step whose produced buffer is freed is one with an earlier such step of the same work, labels
+/// and ranges.
 #[derive(Debug)]
 pub struct ErrorGraph {
     failures: HashMap<FailureId, FailureNode>,
     steps: BTreeMap<StepId, StepNode>,
     step_by_key: HashMap<StepKey, StepId>,
+    steps_by_produced: BTreeSet<(BufferId, StepId)>,
+    step_by_faded: HashMap<FadedKey, StepId>,
     next_failure: FailureId,
     next_step: u64,
     /// What every provisional failure says: held once, so that entering a scope allocates nothing.
@@ -86,6 +122,8 @@ impl ErrorGraph {
             failures: HashMap::new(),
             steps: BTreeMap::new(),
             step_by_key: HashMap::new(),
+            steps_by_produced: BTreeSet::new(),
+            step_by_faded: HashMap::new(),
             next_failure: FailureId::FIRST,
             next_step: 0,
             torn_down: Failure::new(
@@ -188,12 +226,14 @@ impl ErrorGraph {
         let id = StepId(self.next_step);
         self.next_step += 1;
         self.step_by_key.insert(key.clone(), id);
+        self.steps_by_produced.insert((produced.buffer, id));
         self.steps.insert(
             id,
             StepNode {
                 key,
                 parent,
                 holders: 1,
+                alias: false,
             },
         );
         id
@@ -213,11 +253,9 @@ impl ErrorGraph {
         let mut at = provenance;
         while let Provenance::Step(id) = at {
             let node = &self.steps[&id];
-            path.push(SkipStep {
-                work: node.key.work.to_string(),
-                needed: node.key.needed.region(),
-                produced: node.key.produced.region(),
-            });
+            if !node.alias {
+                path.push(node.key.text());
+            }
             at = node.parent;
         }
         path.reverse();
@@ -228,14 +266,60 @@ impl ErrorGraph {
     pub(crate) fn all_steps(
         &self,
     ) -> impl Iterator<Item = (StepId, Provenance, FailureId, SkipStep)> {
-        self.steps.iter().map(|(id, node)| {
-            let step = SkipStep {
-                work: node.key.work.to_string(),
-                needed: node.key.needed.region(),
-                produced: node.key.produced.region(),
+        self.steps
+            .iter()
+            .filter(|(_, node)| !node.alias)
+            .map(|(id, node)| {
+                (
+                    *id,
+                    self.resolved(node.parent),
+                    node.key.failure,
+                    node.key.text(),
+                )
+            })
+    }
+
+    /// The node itself, or the earlier one that it stands for.
+    fn resolved(&self, mut at: Provenance) -> Provenance {
+        while let Provenance::Step(id) = at {
+            let node = &self.steps[&id];
+            if !node.alias {
+                break;
+            }
+            at = node.parent;
+        }
+        at
+    }
+
+    /// A buffer is freed: the steps that would have written it fade, and those that say the same become
+    /// one. The later stands for the earlier, so that a parent is always the smaller.
+    pub(crate) fn fade(&mut self, buffer: BufferId) {
+        let first = (buffer, StepId(0));
+        let fading: Vec<StepId> = self
+            .steps_by_produced
+            .range(first..)
+            .take_while(|(produced, _)| *produced == buffer)
+            .map(|(_, id)| *id)
+            .collect();
+        for id in fading {
+            self.steps_by_produced.remove(&(buffer, id));
+            let Some(node) = self.steps.get(&id) else {
+                continue;
             };
-            (*id, node.parent, node.key.failure, step)
-        })
+            let faded = node.key.faded();
+            let Some(&known) = self.step_by_faded.get(&faded) else {
+                self.step_by_faded.insert(faded, id);
+                continue;
+            };
+            let (earlier, later) = (known.min(id), known.max(id));
+            self.step_by_faded.insert(faded, earlier);
+            self.hold(Provenance::Step(earlier), 1);
+            if let Some(node) = self.steps.get_mut(&later) {
+                let parent = core::mem::replace(&mut node.parent, Provenance::Step(earlier));
+                node.alias = true;
+                self.release(parent);
+            }
+        }
     }
 
     /// Adds `count` holders.
@@ -283,6 +367,12 @@ impl ErrorGraph {
                     }
                     let node = self.steps.remove(&id).expect("it was just there");
                     self.step_by_key.remove(&node.key);
+                    self.steps_by_produced
+                        .remove(&(node.key.produced.buffer, id));
+                    let faded = node.key.faded();
+                    if self.step_by_faded.get(&faded) == Some(&id) {
+                        self.step_by_faded.remove(&faded);
+                    }
                     at = node.parent;
                 }
             }

@@ -136,6 +136,7 @@ impl Ledger {
         if let Standing::Unallocated(failure) = buffer.standing {
             self.graph.release(Provenance::Root(failure));
         }
+        self.graph.fade(id);
     }
 
     /// Gives bytes of a buffer to `claim`, or to nothing. No effect on a buffer that is gone.

@@ -333,6 +333,7 @@ impl Ledger {
     /// that each still owns under `root`, which the caller holds. The first cause of a unit wins.
     fn settle_failed(&mut self, mut failed: VecDeque<(UnitId, Cause)>, root: FailureId) {
         let mut held: Vec<StepId> = Vec::new();
+        let mut freed: Vec<BufferId> = Vec::new();
         while let Some((id, cause)) = failed.pop_front() {
             let Some(unit) = self.remove_unit(id) else {
                 continue;
@@ -349,6 +350,9 @@ impl Ledger {
                     .map(|place| {
                         let step = self.graph.step(*parent, &unit.work, needed, place);
                         held.push(step);
+                        if !self.buffers.contains_key(&place.buffer) {
+                            freed.push(place.buffer);
+                        }
                         Claim::Skipped(step)
                     })
                     .collect(),
@@ -369,6 +373,9 @@ impl Ledger {
                 failed.push_back((dependent.unit, Cause::Read { needed, parent }));
             }
             self.spare(unit.writes);
+        }
+        for buffer in freed {
+            self.graph.fade(buffer);
         }
         for step in held {
             self.graph.release(Provenance::Step(step));

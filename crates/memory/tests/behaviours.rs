@@ -368,6 +368,34 @@ fn a_loop_that_skips_forever_does_not_grow_the_graph() {
 }
 
 #[test]
+fn a_loop_that_skips_into_new_buffers_does_not_grow_the_graph() {
+    let mut memory = memory();
+    let first = buffer(&mut memory, "state");
+    fails(&mut memory, "kernel root", &[first.binding()], "root");
+    let mut last = first.clone();
+    for round in 0..20_000 {
+        let next = buffer(&mut memory, "state");
+        let entry = memory.enter("kernel step", &[last.binding()], &[next.binding()]);
+        assert!(matches!(entry, Ok(Entry::Skipped { .. })));
+        last = next;
+        assert!(
+            memory.graph().steps() <= 6,
+            "{} steps in round {round}",
+            memory.graph().steps()
+        );
+    }
+    let report = refused(&mut memory, &last.binding());
+    assert_eq!(roots(&report), ["root"]);
+    let path = &report.failures[0].path;
+    assert_eq!(path[0].needed.buffer_id, first.id());
+    assert_eq!(path.last().expect("a skip").produced.buffer_id, last.id());
+    assert!(memory.failure_graph().steps[1].parent.is_some());
+    drop((first, last));
+    memory.cleanup(false);
+    assert_eq!((memory.graph().len(), memory.graph().steps()), (0, 0));
+}
+
+#[test]
 fn a_failed_reservation_reads_as_unallocated() {
     let mut memory = memory();
     let view = buffer(&mut memory, "view");
