@@ -1,0 +1,13 @@
+//! Oracle: a counter world small enough to be computed by hand, run through the real coordinator, runtime, envelope
+//! and store. What a session must show is asserted as values; faults are injected at named points of a participant.
+
+mod agent;
+mod checkpoints;
+mod refusals;
+mod restores;
+mod rig;
+mod runtime;
+mod stepping;
+mod task;
+mod traces;
+mod world;

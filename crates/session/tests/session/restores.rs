@@ -1,0 +1,341 @@
+//! Group restore: all or nobody, from payloads that are right in every bit.
+
+use std::rc::Rc;
+
+use futures::executor::block_on;
+use wellwritten_envelope::{Manifest, PayloadRow, decode, encode};
+use wellwritten_session::{
+    Call, Coordinator, Digest, ErrorCode, Id, Phase, Request, RequestId, RestoreRequest, Scope, SessionError,
+    SessionEvent, StatePayload, Transport, U64,
+};
+use wellwritten_store::{GenerationBytes, Store, compatibility_digest};
+
+use crate::rig::{Bench, Fault, Rig, RigOptions, id};
+
+/// A session that is failed, with a checkpoint `good` at boundary 2.
+fn failed() -> Rig {
+    let rig = Rig::ready();
+    rig.steps(2);
+    rig.save("good");
+    rig.steps(1);
+    rig.fail();
+    rig
+}
+
+fn named(checkpoint_id: &str) -> RestoreRequest {
+    RestoreRequest {
+        checkpoint_id: Some(id(checkpoint_id)),
+        ..RestoreRequest::default()
+    }
+}
+
+fn tainted(session: &Coordinator) -> Vec<String> {
+    session.status().tainted.iter().map(ToString::to_string).collect()
+}
+
+fn restores_and_steps(rig: &Rig, checkpoint_id: &str) {
+    let report = block_on(rig.session.restore(named(checkpoint_id))).unwrap();
+    assert_eq!(rig.session.phase(), Phase::Paused { boundary: 2 });
+    assert_eq!(report.boundary, 2);
+    rig.session.resume().unwrap();
+    rig.steps(2);
+}
+
+/// Commits a copy of `good` as `bad`, with one payload changed and every digest of the envelope recomputed.
+fn commit_changed(rig: &Rig, payload: &str, change: impl Fn(&[u8]) -> Vec<u8>) {
+    let mut store = block_on(rig.store.lock());
+    let bytes = block_on(store.read(&id("good"))).unwrap();
+    let envelope = decode(&bytes).unwrap();
+    let payloads: Vec<(Id, Vec<u8>)> = envelope
+        .payloads
+        .iter()
+        .map(|view| {
+            let changed = if view.name.as_str() == payload { change(view.bytes) } else { view.bytes.to_vec() };
+            (view.name.clone(), changed)
+        })
+        .collect();
+    assert!(payloads.iter().any(|(name, bytes)| name.as_str() == payload && *bytes != envelope.payload(name).unwrap()));
+    let manifest = Manifest {
+        checkpoint_id: id("bad"),
+        payloads: Vec::<PayloadRow>::new(),
+        ..envelope.manifest.clone()
+    };
+    commit(&mut store, &manifest, &payloads);
+}
+
+fn commit(
+    store: &mut Store<wellwritten_store::testing::SimulatedMedium>,
+    manifest: &Manifest,
+    payloads: &[(Id, Vec<u8>)],
+) {
+    let borrowed: Vec<(Id, &[u8])> = payloads.iter().map(|(name, bytes)| (name.clone(), bytes.as_slice())).collect();
+    let bytes = encode(manifest, &borrowed).unwrap();
+    block_on(store.commit(GenerationBytes {
+        checkpoint_id: manifest.checkpoint_id.clone(),
+        session_id: manifest.source_scope.session_id.clone(),
+        epoch: manifest.source_scope.epoch.clone(),
+        episode_id: manifest.episode_id.clone(),
+        boundary: manifest.source_scope.step.0,
+        compatibility_digest: compatibility_digest(&manifest.compatibility),
+        bytes: &bytes,
+    }))
+    .unwrap();
+}
+
+/// The payload under the checkpoint's new name, with its body changed: only the body's owner can notice.
+fn reframed(bytes: &[u8], change: &dyn Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
+    let payload = StatePayload::decode(bytes).unwrap();
+    let mut header = payload.header.clone();
+    header.checkpoint_id = id("bad");
+    StatePayload::encode(&header, &change(payload.body)).unwrap()
+}
+
+/// Commits `bad`: every payload reframed under its name, one of them with a changed body.
+fn commit_reframed(rig: &Rig, payload: &str, change: impl Fn(&[u8]) -> Vec<u8>) {
+    let mut store = block_on(rig.store.lock());
+    let bytes = block_on(store.read(&id("good"))).unwrap();
+    let envelope = decode(&bytes).unwrap();
+    let same: &dyn Fn(&[u8]) -> Vec<u8> = &|body| body.to_vec();
+    let payloads: Vec<(Id, Vec<u8>)> = envelope
+        .payloads
+        .iter()
+        .map(|view| {
+            let change: &dyn Fn(&[u8]) -> Vec<u8> = if view.name.as_str() == payload { &change } else { same };
+            (view.name.clone(), reframed(view.bytes, change))
+        })
+        .collect();
+    let manifest = Manifest {
+        checkpoint_id: id("bad"),
+        payloads: Vec::<PayloadRow>::new(),
+        ..envelope.manifest.clone()
+    };
+    commit(&mut store, &manifest, &payloads);
+}
+
+const PAYLOADS: [&str; 8] = [
+    "world", "agent-fly-a", "agent-fly-b", "task-ledger", "prior-inspection", "executor-fly-a", "executor-fly-b",
+    "coordinator-admission",
+];
+
+#[test]
+fn a_reframed_copy_without_a_change_restores() {
+    // The canary of the two tests below: what they refuse is the change, not the copying.
+    let rig = failed();
+    commit_reframed(&rig, "none", |_| unreachable!());
+    restores_and_steps(&rig, "bad");
+}
+
+#[test]
+fn one_flipped_bit_in_any_payload_is_refused_by_its_consumer() {
+    for payload in PAYLOADS {
+        let rig = failed();
+        commit_changed(&rig, payload, |bytes| {
+            let mut bytes = bytes.to_vec();
+            let middle = bytes.len() * 3 / 4;
+            bytes[middle] ^= 4;
+            bytes
+        });
+        refused_everywhere(&rig, payload);
+    }
+}
+
+#[test]
+fn a_changed_body_under_right_digests_is_refused_by_its_owner() {
+    for payload in PAYLOADS {
+        let rig = failed();
+        commit_reframed(&rig, payload, |body| body[..body.len() - 1].to_vec());
+        refused_everywhere(&rig, payload);
+    }
+    // A ledger that reads well and counts another world.
+    let rig = failed();
+    commit_reframed(&rig, "task-ledger", |body| {
+        let text = String::from_utf8(body.to_vec()).unwrap();
+        text.replace("\"transitions\":2", "\"transitions\":3").into_bytes()
+    });
+    refused_everywhere(&rig, "task-ledger");
+    // The reference's panic: rows of another type.
+    let rig = failed();
+    commit_reframed(&rig, "coordinator-admission", |body| {
+        let mut record: serde_json::Value = serde_json::from_slice(body).unwrap();
+        record["agents"] = serde_json::json!({"fly-a": 1});
+        serde_json::to_vec(&record).unwrap()
+    });
+    refused_everywhere(&rig, "coordinator-admission");
+}
+
+/// Refused, fence closed, nobody runs the proposed epoch; tainted are exactly those that staged; the intact
+/// checkpoint then restores and steps.
+fn refused_everywhere(rig: &Rig, payload: &str) {
+    let error = block_on(rig.session.restore(named("bad"))).unwrap_err();
+    assert_eq!(rig.session.phase(), Phase::Failed, "{payload}: {error}");
+    let expected: &[&str] = match payload {
+        "agent-fly-a" => &["world"],
+        "agent-fly-b" => &["world", "fly-a"],
+        _ => &[],
+    };
+    let mut expected = expected.to_vec();
+    expected.sort_unstable();
+    // The world is asked first where the checkpoint's name alone was changed: it refuses, and taints nobody.
+    let found = tainted(&rig.session);
+    assert!(found == expected || found.is_empty(), "{payload}: {found:?}");
+    for participant in ["world", "fly-a", "fly-b"] {
+        assert_ne!(epoch_of(rig, participant).as_deref(), Some("e2"), "{payload}: {participant}");
+    }
+    block_on(rig.session.replace_participants()).unwrap();
+    restores_and_steps(rig, "good");
+}
+
+fn epoch_of(rig: &Rig, participant: &str) -> Option<String> {
+    let request = Request {
+        request_id: RequestId(0),
+        scope: None,
+        call: Call::Status {},
+    };
+    match block_on(rig.bench.route(participant).call(request)).unwrap().outcome.unwrap() {
+        wellwritten_session::Answer::Status(status) => status.current_scope.map(|scope| scope.epoch.to_string()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn each_agent_that_refuses_taints_those_that_staged_before_it() {
+    for (participant, expected) in [("world", vec![]), ("fly-a", vec!["world"]), ("fly-b", vec!["fly-a", "world"])] {
+        let rig = failed();
+        rig.bench.arm(&format!("{participant}.stage"), Fault::Refuse(ErrorCode::IncompatibleState));
+        let error = block_on(rig.session.restore(named("good"))).unwrap_err();
+        assert_eq!(error.participant(), Some(&id(participant)));
+        assert_eq!(tainted(&rig.session), expected, "{participant}");
+        assert!(!rig.bench.logged().iter().any(|point| point.contains("activate")), "nobody activates");
+        if !expected.is_empty() {
+            let error = block_on(rig.session.restore(named("good"))).unwrap_err();
+            assert!(matches!(error, SessionError::Tainted { .. }), "{error}");
+        }
+        block_on(rig.session.replace_participants()).unwrap();
+        assert!(tainted(&rig.session).is_empty());
+        restores_and_steps(&rig, "good");
+    }
+}
+
+#[test]
+fn a_lost_staging_reply_taints_whoever_may_have_staged() {
+    let rig = failed();
+    rig.bench.arm("fly-a.stage", Fault::Die);
+    let error = block_on(rig.session.restore(named("good"))).unwrap_err();
+    assert_eq!(error.participant(), Some(&id("fly-a")));
+    assert_eq!(tainted(&rig.session), ["fly-a", "world"]);
+}
+
+#[test]
+fn a_refused_activation_is_blamed_and_taints_the_group() {
+    for participant in ["world", "fly-a", "fly-b"] {
+        let rig = failed();
+        rig.bench.arm(&format!("{participant}.activate"), Fault::Refuse(ErrorCode::BackendFailure));
+        let error = block_on(rig.session.restore(named("good"))).unwrap_err();
+        assert_eq!(error.participant(), Some(&id(participant)));
+        assert!(rig.session.status().fenced);
+        assert_eq!(tainted(&rig.session), ["fly-a", "fly-b", "world"]);
+        let error = block_on(rig.session.restore(named("good"))).unwrap_err();
+        assert!(error.to_string().contains("fly-a") && error.to_string().contains("world"), "{error}");
+        block_on(rig.session.replace_participants()).unwrap();
+        restores_and_steps(&rig, "good");
+    }
+}
+
+#[test]
+fn the_same_participants_are_restored_where_they_are_quiescent() {
+    let rig = failed();
+    let before = rig.session.status().participants;
+    restores_and_steps(&rig, "good");
+    assert_eq!(rig.session.status().participants, before);
+}
+
+#[test]
+fn another_parser_is_refused_naming_it_and_both_digests() {
+    let bench = Rc::new(Bench::default());
+    let rig = Rig::ready_with(RigOptions::default(), bench.clone());
+    rig.save("good");
+    rig.fail();
+    bench.other_parser.set(true);
+    block_on(rig.session.replace_participants()).unwrap();
+    bench.logged();
+    for request in [named("good"), RestoreRequest::default()] {
+        let error = block_on(rig.session.restore(request)).unwrap_err();
+        let (ours, theirs) = (Digest::blake3(b"other parser").to_string(), Digest::blake3(b"parser").to_string());
+        let text = error.to_string();
+        assert!(text.contains("parser") && text.contains(&ours) && text.contains(&theirs), "{text}");
+    }
+    assert!(bench.logged().is_empty(), "nobody was asked to stage");
+    assert!(tainted(&rig.session).is_empty());
+}
+
+#[test]
+fn every_other_compatibility_field_is_named() {
+    for (change, field) in [("backend", "backend"), ("content", "content"), ("patch", "patch"), ("format", "state-format")] {
+        let bench = Rc::new(Bench::default());
+        let rig = Rig::ready_with(RigOptions::default(), bench.clone());
+        rig.save("good");
+        rig.fail();
+        *bench.other_field.borrow_mut() = change.to_owned();
+        block_on(rig.session.replace_participants()).unwrap();
+        let error = block_on(rig.session.restore(named("good"))).unwrap_err();
+        match &error {
+            SessionError::Incompatible { difference } => assert_eq!(difference.field.name(), field),
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn a_coordinator_that_starts_anew_over_the_store_restores_and_goes_on() {
+    let rig = failed();
+    let Rig { bench, medium, store, session, .. } = rig;
+    drop(session);
+    drop(store);
+    let rig = Rig::starting(RigOptions::default(), bench, medium);
+    let report = block_on(rig.session.restore(RestoreRequest::default())).unwrap();
+    assert_eq!((report.source_epoch, report.to_epoch, report.boundary, report.abandoned), (id("e1"), id("e2"), 2, None));
+    assert_eq!(rig.session.phase(), Phase::Paused { boundary: 2 });
+    rig.session.resume().unwrap();
+    rig.steps(2);
+    let (trace, _) = rig.session.trace();
+    assert_eq!(trace.iter().map(|record| record.behaviour.scope.step.0).collect::<Vec<_>>(), [2, 3]);
+    let restored = rig.bench.events.borrow().iter().filter(|event| matches!(event, SessionEvent::Restored { .. })).count();
+    assert_eq!(restored, 1);
+}
+
+#[test]
+fn a_damaged_newest_generation_is_passed_over_only_when_asked() {
+    let rig = Rig::ready();
+    rig.steps(2);
+    rig.save("good");
+    rig.steps(1);
+    rig.save("newest");
+    rig.fail();
+    let file = block_on(rig.store.lock()).find(&id("newest")).unwrap().file.clone();
+    rig.medium.tamper(&file, Some(b"rubbish".to_vec()));
+    let error = block_on(rig.session.restore(RestoreRequest::default())).unwrap_err();
+    assert!(error.to_string().contains("newest") && error.to_string().contains("good"), "{error}");
+    let request = RestoreRequest { fallback: true, ..RestoreRequest::default() };
+    let report = block_on(rig.session.restore(request)).unwrap();
+    assert_eq!((report.checkpoint_id, report.boundary), (id("good"), 2));
+    assert_eq!(report.skipped.len(), 1);
+    assert_eq!(report.skipped[0].checkpoint_id, id("newest"));
+}
+
+#[test]
+fn an_old_epoch_is_stale_everywhere() {
+    let rig = failed();
+    for epoch in ["e1", "e0"] {
+        let request = RestoreRequest { epoch: Some(id(epoch)), ..named("good") };
+        let error = block_on(rig.session.restore(request)).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::StaleEpoch, "{epoch}");
+    }
+    restores_and_steps(&rig, "good");
+    let request = Request {
+        request_id: RequestId(9999),
+        scope: Some(Scope { session_id: id("demo"), epoch: id("e1"), step: U64(4) }),
+        call: Call::Verify {},
+    };
+    let reply = block_on(rig.bench.route("fly-a").call(request)).unwrap();
+    assert_eq!(reply.outcome.unwrap_err().code, ErrorCode::StaleEpoch);
+}

@@ -1,0 +1,260 @@
+//! The bench a session is tested on: faults by name, a log of who did what, and every part a session needs.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+
+use async_trait::async_trait;
+use futures::executor::block_on;
+use futures::lock::Mutex;
+use wellwritten_session::{
+    AgentBinding, Clock, Composition, Coordinator, Digest, Direct, DispatchOrder, ErrorCode, Host, Id,
+    IdentityExecutor, MutationCertainty, ParticipantError, ParticipantFactory, SessionEvent, SessionStore, Transport,
+};
+use wellwritten_store::testing::SimulatedMedium;
+use wellwritten_store::{Store, StoreConfig};
+
+use crate::agent::LcgAgent;
+use crate::task::CounterTask;
+use crate::world::CounterWorld;
+
+pub fn id(text: &str) -> Id {
+    Id::parse(text).unwrap()
+}
+
+/// What happens at a named point such as `fly-a.commit`, once.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// It refuses; nothing changed.
+    Refuse(ErrorCode),
+    /// It fails; nobody knows what changed.
+    Break,
+    /// It dies before it answers.
+    Die,
+    /// It takes this many turns.
+    Delay(usize),
+}
+
+/// Shared between a test and the participants of its session.
+#[derive(Default)]
+pub struct Bench {
+    pub faults: RefCell<BTreeMap<String, Fault>>,
+    pub log: RefCell<Vec<String>>,
+    pub routes: RefCell<BTreeMap<String, Rc<Direct>>>,
+    pub events: RefCell<Vec<SessionEvent>>,
+    /// The world's bytes do not read cleanly.
+    pub is_world_dirty: Cell<bool>,
+    /// How many steps after its production a frame is seen.
+    pub view_delay: Cell<u8>,
+    /// Another parser was built in.
+    pub other_parser: Cell<bool>,
+    /// A field of the world's identity to change: `backend`, `content`, `patch`, `format`.
+    pub other_field: RefCell<String>,
+    /// The world moves twice as far as it was told to.
+    pub cheats: Cell<bool>,
+    /// The world shows a frame that is too short.
+    pub short_frame: Cell<bool>,
+    /// An agent runs this many ticks too many.
+    pub extra_ticks: Cell<u64>,
+}
+
+impl Bench {
+    pub fn arm(&self, point: &str, fault: Fault) {
+        self.faults.borrow_mut().insert(point.to_owned(), fault);
+    }
+
+    /// Logs a point and lets its fault happen.
+    pub async fn reach(&self, participant: &str, point: &str) -> Result<(), ParticipantError> {
+        let point = format!("{participant}.{point}");
+        self.log.borrow_mut().push(point.clone());
+        let fault = self.faults.borrow_mut().remove(&point);
+        match fault {
+            None => Ok(()),
+            Some(Fault::Refuse(code)) => Err(ParticipantError::refused(code, format!("injected at {point}"))),
+            Some(Fault::Break) => {
+                Err(ParticipantError::new(ErrorCode::BackendFailure, MutationCertainty::Unknown, format!("injected at {point}")))
+            }
+            Some(Fault::Die) => {
+                let route = self.routes.borrow().get(participant).cloned();
+                route.unwrap().kill();
+                Ok(())
+            }
+            Some(Fault::Delay(turns)) => {
+                turns_pass(turns).await;
+                Ok(())
+            }
+        }
+    }
+
+    pub fn logged(&self) -> Vec<String> {
+        self.log.borrow_mut().drain(..).collect()
+    }
+
+    pub fn route(&self, participant: &str) -> Rc<Direct> {
+        self.routes.borrow().get(participant).cloned().unwrap()
+    }
+}
+
+/// Gives other work its turn, this many times.
+pub async fn turns_pass(turns: usize) {
+    let mut left = turns;
+    poll_fn(|context| {
+        if left == 0 {
+            return Poll::Ready(());
+        }
+        left -= 1;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// A clock that only moves when someone sleeps.
+#[derive(Default)]
+pub struct ManualClock {
+    pub now_ns: Cell<u64>,
+}
+
+#[async_trait(?Send)]
+impl Clock for ManualClock {
+    fn now_ns(&self) -> u64 {
+        self.now_ns.get()
+    }
+
+    async fn sleep_ns(&self, duration_ns: u64) {
+        self.now_ns.set(self.now_ns.get() + duration_ns);
+        turns_pass(1).await;
+    }
+}
+
+pub struct Factory {
+    pub bench: Rc<Bench>,
+    pub agents: Vec<(Id, i32)>,
+}
+
+#[async_trait(?Send)]
+impl ParticipantFactory for Factory {
+    async fn make_environment(&self, incarnation_id: &Id) -> Result<Rc<dyn Transport>, ParticipantError> {
+        let ports = (1..=self.agents.len()).map(|port| id(&format!("p{port}"))).collect();
+        let world = CounterWorld::new(self.bench.clone(), ports);
+        let route = Direct::environment(id("demo"), incarnation_id.clone(), Box::new(world));
+        self.bench.routes.borrow_mut().insert("world".to_owned(), route.clone());
+        Ok(route)
+    }
+
+    async fn make_agent(&self, agent_id: &Id, incarnation_id: &Id) -> Result<Rc<dyn Transport>, ParticipantError> {
+        let (_, seed) = self.agents.iter().find(|(agent, _)| agent == agent_id).unwrap();
+        let agent = LcgAgent::new(self.bench.clone(), agent_id.clone(), *seed);
+        let route = Direct::agent(id("demo"), incarnation_id.clone(), Box::new(agent));
+        self.bench.routes.borrow_mut().insert(agent_id.to_string(), route.clone());
+        Ok(route)
+    }
+}
+
+pub struct Rig {
+    pub bench: Rc<Bench>,
+    pub medium: SimulatedMedium,
+    pub store: Rc<Mutex<Store<SimulatedMedium>>>,
+    pub clock: Rc<ManualClock>,
+    pub session: Coordinator,
+}
+
+pub struct RigOptions {
+    pub agents: usize,
+    pub dispatch: DispatchOrder,
+    pub terminal_after: Option<u64>,
+    pub epoch: Option<Id>,
+}
+
+impl Default for RigOptions {
+    fn default() -> Self {
+        Self {
+            agents: 2,
+            dispatch: DispatchOrder::Concurrent,
+            terminal_after: None,
+            epoch: None,
+        }
+    }
+}
+
+const AGENTS: [(&str, i32); 4] = [("fly-a", 7), ("fly-b", 11), ("fly-c", 13), ("fly-d", 17)];
+
+impl Rig {
+    /// A bootstrapped session at `Ready(0)`.
+    pub fn ready() -> Self {
+        Self::ready_with(RigOptions::default(), Rc::default())
+    }
+
+    pub fn ready_with(options: RigOptions, bench: Rc<Bench>) -> Self {
+        let rig = Self::starting(options, bench, SimulatedMedium::new());
+        block_on(rig.session.bootstrap()).unwrap();
+        rig
+    }
+
+    pub fn starting(options: RigOptions, bench: Rc<Bench>, medium: SimulatedMedium) -> Self {
+        let (store, _) = block_on(Store::open(medium.clone(), StoreConfig::default())).unwrap();
+        let store = Rc::new(Mutex::new(store));
+        let clock = Rc::new(ManualClock::default());
+        let agents = &AGENTS[..options.agents];
+        let composition = Composition {
+            session_id: id("demo"),
+            episode_id: id("ep1"),
+            epoch: options.epoch,
+            environment_id: id("world"),
+            agents: agents
+                .iter()
+                .enumerate()
+                .map(|(index, (agent, _))| AgentBinding {
+                    agent_id: id(agent),
+                    port_id: id(&format!("p{}", index + 1)),
+                    executor: Box::new(IdentityExecutor),
+                })
+                .collect(),
+            task: Box::new(CounterTask::new(bench.clone(), options.terminal_after)),
+            dispatch: options.dispatch,
+        };
+        let host = Host {
+            factory: Rc::new(Factory {
+                bench: bench.clone(),
+                agents: agents.iter().map(|(agent, seed)| (id(agent), *seed)).collect(),
+            }),
+            clock: clock.clone(),
+            store: Some(store.clone() as Rc<dyn SessionStore>),
+            observer: Some({
+                let bench = bench.clone();
+                Rc::new(move |event| bench.events.borrow_mut().push(event))
+            }),
+        };
+        let session = block_on(Coordinator::new(composition, host)).unwrap();
+        bench.logged();
+        Self {
+            bench,
+            medium,
+            store,
+            clock,
+            session,
+        }
+    }
+
+    pub fn steps(&self, count: u64) {
+        for _ in 0..count {
+            block_on(self.session.step()).unwrap();
+        }
+    }
+
+    pub fn save(&self, checkpoint_id: &str) {
+        let outcome = block_on(self.session.checkpoint(Some(id(checkpoint_id)))).unwrap();
+        assert!(outcome.is_committed(), "{outcome:?}");
+    }
+
+    pub fn fail(&self) {
+        let error = ParticipantError::uncertain(ErrorCode::BackendFailure, "the device was lost");
+        self.session.fail_epoch(None, error).unwrap();
+    }
+}
+
+pub fn digest_of(text: &str) -> Digest {
+    Digest::blake3(text.as_bytes())
+}

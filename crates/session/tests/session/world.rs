@@ -1,0 +1,188 @@
+//! A signed counter that buttons move by one.
+
+use std::rc::Rc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use wellwritten_session::{
+    Advance, Artifact, AxisRange, AxisSchema, ControllerSchema, Environment, EnvironmentDescriptor,
+    EnvironmentInitialize, ErrorCode, Id, ParticipantError, PortDescriptor, RationalNs, SchemaRef, Scope, StepResult,
+    TypedValue, U64, ViewDescriptor, ViewRef, WorldObservation,
+};
+
+use crate::rig::{Bench, digest_of, id};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct State {
+    counter: i64,
+    step: u64,
+    time: RationalNs,
+    /// Step and counter of every frame that is still to be shown.
+    frames: Vec<(u64, i64)>,
+}
+
+pub struct CounterWorld {
+    bench: Rc<Bench>,
+    ports: Vec<Id>,
+    state: State,
+    rendered: Vec<(u64, Artifact)>,
+    staged: Option<State>,
+}
+
+pub fn inspection_schema() -> SchemaRef {
+    SchemaRef::synthetic(id("counter.inspection"), 1)
+}
+
+pub fn controls() -> ControllerSchema {
+    ControllerSchema {
+        schema: SchemaRef::synthetic(id("counter.controls"), 1),
+        buttons: vec![id("inc"), id("dec")],
+        axes: vec![AxisSchema {
+            id: id("bias"),
+            range: AxisRange::Bipolar,
+            neutral: 0.0,
+        }],
+    }
+}
+
+const WIDTH: u32 = 32;
+const HEIGHT: u32 = 24;
+
+impl CounterWorld {
+    pub fn new(bench: Rc<Bench>, ports: Vec<Id>) -> Self {
+        Self {
+            bench,
+            ports,
+            state: State {
+                counter: 0,
+                step: 0,
+                time: RationalNs::ZERO,
+                frames: vec![(0, 0)],
+            },
+            rendered: Vec::new(),
+            staged: None,
+        }
+    }
+
+    fn render(&self, counter: i64) -> Artifact {
+        let red = counter.to_le_bytes()[0];
+        let mut pixels = [red, 0, 0, 255].repeat((WIDTH * HEIGHT) as usize);
+        if self.bench.short_frame.get() {
+            pixels.pop();
+        }
+        Artifact::seal(pixels, Artifact::RGBA8)
+    }
+
+    /// Renders what is not rendered yet and forgets what is no longer shown.
+    fn observe(&mut self) -> WorldObservation {
+        let shown = self.state.step.saturating_sub(u64::from(self.bench.view_delay.get()));
+        self.state.frames.retain(|(step, _)| *step >= shown);
+        self.rendered.retain(|(step, _)| *step >= shown);
+        for (step, counter) in self.state.frames.clone() {
+            if self.rendered.iter().all(|(rendered, _)| *rendered != step) {
+                self.rendered.push((step, self.render(counter)));
+            }
+        }
+        let (_, pixels) = self.rendered.iter().find(|(step, _)| *step == shown).unwrap();
+        let inspection = serde_json::json!({"counter": self.state.counter, "step": self.state.step});
+        WorldObservation {
+            boundary: U64(self.state.step),
+            world_time: self.state.time,
+            engine_frame: Some(format!("frame {}", self.state.step)),
+            sensory_views: vec![ViewRef {
+                view_id: id("arena"),
+                produced_step: U64(shown),
+                pixels: pixels.clone(),
+            }],
+            inspection: TypedValue::from_serialize(inspection_schema(), &inspection).unwrap(),
+        }
+    }
+
+    fn require_clean(&self) -> Result<(), ParticipantError> {
+        if !self.bench.is_world_dirty.get() {
+            return Ok(());
+        }
+        Err(ParticipantError::refused(ErrorCode::BufferInvalid, "bytes 0..8 of field were never written")
+            .with_detail(serde_json::json!({"buffer": "field", "start": 0, "end": 8, "root": "invalid shader"})))
+    }
+}
+
+#[async_trait(?Send)]
+impl Environment for CounterWorld {
+    fn descriptor(&self) -> EnvironmentDescriptor {
+        let other = self.bench.other_field.borrow().clone();
+        let digest = |field: &str| digest_of(if other == field { "other" } else { field });
+        EnvironmentDescriptor {
+            worker_id: id("world"),
+            backend_digest: digest("backend"),
+            content_digest: digest("content"),
+            patch_digest: digest("patch"),
+            parser_digest: digest_of(if self.bench.other_parser.get() { "other parser" } else { "parser" }),
+            state_format_id: id(if other == "format" { "counter-2" } else { "counter-1" }),
+            step_duration: RationalNs::new(50_000_000, 3).unwrap(),
+            ports: self.ports.iter().map(|port_id| PortDescriptor { port_id: port_id.clone(), controls: controls() }).collect(),
+            inspection_schema: inspection_schema(),
+            views: vec![ViewDescriptor {
+                view_id: id("arena"),
+                width: WIDTH,
+                height: HEIGHT,
+                observation_delay_steps: self.bench.view_delay.get(),
+            }],
+        }
+    }
+
+    async fn initialize(&mut self, _parameters: &EnvironmentInitialize) -> Result<WorldObservation, ParticipantError> {
+        self.bench.reach("world", "initialize").await?;
+        Ok(self.observe())
+    }
+
+    async fn verify(&mut self) -> Result<(), ParticipantError> {
+        self.bench.reach("world", "verify").await?;
+        self.require_clean()
+    }
+
+    async fn rewrite(&mut self, buffer_label: &str) -> Result<(), ParticipantError> {
+        if buffer_label != "field" {
+            return Err(ParticipantError::refused(ErrorCode::Unsupported, format!("no buffer {buffer_label}")));
+        }
+        self.bench.is_world_dirty.set(false);
+        Ok(())
+    }
+
+    async fn advance(&mut self, scope: &Scope, batch: &Advance) -> Result<StepResult, ParticipantError> {
+        for control in &batch.controls {
+            self.state.counter += i64::from(control.is_down("inc")) - i64::from(control.is_down("dec"));
+        }
+        if self.bench.cheats.get() {
+            self.state.counter += 100;
+        }
+        self.state.step += 1;
+        self.state.time = self.state.time.checked_add(RationalNs::new(50_000_000, 3).unwrap()).unwrap();
+        self.state.frames.push((self.state.step, self.state.counter));
+        self.bench.reach("world", "advance").await?;
+        let observation = self.observe();
+        Ok(batch.applied(scope, observation).unwrap())
+    }
+
+    async fn capture(&mut self) -> Result<Vec<u8>, ParticipantError> {
+        self.bench.reach("world", "capture").await?;
+        self.require_clean()?;
+        Ok(serde_json::to_vec(&self.state).unwrap())
+    }
+
+    async fn stage_restore(&mut self, payload: &[u8]) -> Result<(), ParticipantError> {
+        self.bench.reach("world", "stage").await?;
+        let state = serde_json::from_slice(payload)
+            .map_err(|error| ParticipantError::refused(ErrorCode::IncompatibleState, error.to_string()))?;
+        self.staged = Some(state);
+        Ok(())
+    }
+
+    async fn activate_restore(&mut self) -> Result<WorldObservation, ParticipantError> {
+        self.bench.reach("world", "activate").await?;
+        self.state = self.staged.take().unwrap();
+        self.rendered.clear();
+        Ok(self.observe())
+    }
+}
