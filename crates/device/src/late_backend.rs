@@ -92,6 +92,8 @@ struct Core {
     lies: u32,
     lies_told: u32,
     destroyed: bool,
+    /// A larger buffer than this cannot be created; the default limit where absent.
+    max_buffer_size: Option<u64>,
     /// After the destruction, copies succeed too.
     copies_survive: bool,
 }
@@ -134,6 +136,17 @@ impl LateControl {
         let mut core = self.core.borrow_mut();
         let which = core.created + skipped + 1;
         core.failing_creations.insert(which);
+    }
+
+    /// Whether the next creation turns out to have had no memory.
+    pub(crate) fn next_creation_fails(&self) -> bool {
+        let core = self.core.borrow();
+        core.failing_creations.contains(&(core.created + 1))
+    }
+
+    /// Grants less, or more, than by default.
+    pub(crate) fn grant_buffer_size(&self, bytes: u64) {
+        self.core.borrow_mut().max_buffer_size = Some(bytes);
     }
 
     /// The next dispatch of this kernel is invalid.
@@ -304,11 +317,12 @@ impl Storage for LateBackend {
     type Error = DeviceError;
 
     fn alloc(&mut self, size_bytes: u64) -> Result<PageId, DeviceError> {
+        let granted = self.limits().max_buffer_size;
         let mut core = self.core.borrow_mut();
         core.created += 1;
         let page = PageId(core.created);
         let created = core.created;
-        let valid = !core.failing_creations.remove(&created);
+        let valid = !core.failing_creations.remove(&created) && size_bytes <= granted;
         let words = vec![0; usize::try_from(size_bytes / 4).expect("small pages")];
         core.pages.insert(page, Page { words, valid });
         let shared = Rc::clone(&self.core);
@@ -346,7 +360,11 @@ impl Backend for LateBackend {
     }
 
     fn limits(&self) -> DeviceLimits {
-        DeviceLimits::WEBGPU_DEFAULT
+        let mut limits = DeviceLimits::WEBGPU_DEFAULT;
+        if let Some(granted) = self.core.borrow().max_buffer_size {
+            limits.max_buffer_size = granted;
+        }
+        limits
     }
 
     fn batches(&self) -> bool {

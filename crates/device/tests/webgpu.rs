@@ -232,7 +232,9 @@ async fn a_shader_that_does_not_compile_between_two_good_ones() {
 async fn a_proven_kernel_whose_binding_is_too_small_drops_its_batch() {
     let browser = Browser::open().await;
     let good = browser.proven("good", FILL).await;
-    let fixed = FILL.replace("array<u32>;", "array<u32, 128>;").replace("arrayLength(&output)", "128u");
+    let fixed = FILL
+        .replace("array<u32>;", "array<u32, 128>;")
+        .replace("arrayLength(&output)", "128u");
     let fixed = browser.proven("fixed", &fixed).await;
     let [first, second, third] = browser.recycled().await;
     browser.device.settled().await;
@@ -242,8 +244,14 @@ async fn a_proven_kernel_whose_binding_is_too_small_drops_its_batch() {
     browser.launch(&good, &[(&third, Access::Write)]);
     for buffer in [&first, &second, &third] {
         let refusal = browser.refusal(buffer).await;
-        assert!(refusal.contains("kernel good, kernel fixed, kernel good"), "{refusal}");
-        assert!(refusal.contains("WebGPU dropped the submission"), "{refusal}");
+        assert!(
+            refusal.contains("kernel good, kernel fixed, kernel good"),
+            "{refusal}"
+        );
+        assert!(
+            refusal.contains("WebGPU dropped the submission"),
+            "{refusal}"
+        );
         assert!(refusal.contains("fixed"), "{refusal}");
     }
     assert_eq!(browser.device.counters().submissions, submissions + 1);
@@ -257,7 +265,10 @@ async fn a_failure_goes_down_a_chain_of_launches() {
     let browser = Browser::open().await;
     let [a, b, c] = ["a", "b", "c"].map(|label| browser.alloc(64, label));
     let bad = browser.kernel("diffuse", INVALID);
-    let (second, third) = (browser.kernel("second", INCREMENT), browser.kernel("third", INCREMENT));
+    let (second, third) = (
+        browser.kernel("second", INCREMENT),
+        browser.kernel("third", INCREMENT),
+    );
     for settled_between in [false, true] {
         browser.launch(&bad, &[(&a, Access::Write)]);
         if settled_between {
@@ -269,7 +280,10 @@ async fn a_failure_goes_down_a_chain_of_launches() {
         let newly_skipped = browser.device.counters().skipped_launches - skipped;
         assert_eq!(newly_skipped, if settled_between { 2 } else { 0 });
         let refusal = browser.refusal(&c).await;
-        assert!(refusal.starts_with("kernel diffuse: shader `diffuse` failed to compile"), "{refusal}");
+        assert!(
+            refusal.starts_with("kernel diffuse: shader `diffuse` failed to compile"),
+            "{refusal}"
+        );
         assert!(refusal.contains("skipped kernel second"), "{refusal}");
         assert!(refusal.contains("skipped kernel third"), "{refusal}");
         browser.write(&a.binding(), &[1; 64]);
@@ -305,7 +319,11 @@ async fn pipelines_that_cannot_be_made_name_their_kernel() {
     let writes = browser.kernel("writes", INCREMENT);
     browser.launch(&writes, &[(&second, Access::Read), (&first, Access::Read)]);
     browser.launch(&writes, &[(&first, Access::Read), (&second, Access::Write)]);
-    assert_eq!(browser.words(&second).await, [1; 64], "the kernel itself is sound");
+    assert_eq!(
+        browser.words(&second).await,
+        [1; 64],
+        "the kernel itself is sound"
+    );
     browser.close().await;
 }
 
@@ -343,7 +361,10 @@ async fn a_buffer_that_could_not_be_created_is_named_everywhere_downstream() {
     browser.launch(&copy, &[(&fine, Access::Read), (&c, Access::Write)]);
     for downstream in [&doomed, &b] {
         let refusal = browser.refusal(downstream).await;
-        assert!(refusal.contains("buffer `doomed`: a buffer of 256 bytes could not be created"), "{refusal}");
+        assert!(
+            refusal.contains("buffer `doomed`: a buffer of 256 bytes could not be created"),
+            "{refusal}"
+        );
     }
     assert_eq!(browser.words(&c).await, [1; 64]);
     drop(doomed);
@@ -418,7 +439,12 @@ async fn lose_in_flight(lose: impl FnOnce(&Browser)) {
         }
     }
     for buffer in &buffers {
-        assert!(browser.refusal(buffer).await.contains("generation 1 was lost"));
+        assert!(
+            browser
+                .refusal(buffer)
+                .await
+                .contains("generation 1 was lost")
+        );
     }
     let bindings = [Binding::new(buffers[0].binding(), Access::Write)];
     assert!(matches!(
@@ -431,10 +457,14 @@ async fn lose_in_flight(lose: impl FnOnce(&Browser)) {
     let fresh = browser.alloc(64, "fresh");
     browser.launch(&good, &[(&fresh, Access::Write)]);
     assert_eq!(browser.words(&fresh).await, [DUE; 64]);
-    assert!(browser.refusal(&buffers[0]).await.contains("generation 1 was lost"));
-    let lost = browser.events.borrow();
-    let lost = lost.iter().filter(|event| matches!(event, DeviceEvent::Lost { .. }));
-    assert_eq!(lost.count(), 1);
+    assert!(
+        browser
+            .refusal(&buffers[0])
+            .await
+            .contains("generation 1 was lost")
+    );
+    let is_lost = |event: &&DeviceEvent| matches!(event, DeviceEvent::Lost { .. });
+    assert_eq!(browser.events.borrow().iter().filter(is_lost).count(), 1);
     browser.close().await;
 }
 
@@ -505,20 +535,24 @@ async fn the_cpu_backend_gives_the_same_bytes() {
     let scramble = KernelSource::wgsl("scramble", SCRAMBLE).with_host(scramble());
     let increment = KernelSource::wgsl("increment", INCREMENT).with_host(increment());
     let (scramble, increment) = (cpu.kernel(scramble), cpu.kernel(increment));
-    for count in [1, 63, 64, 65, 1000] {
+    for count in [1u32, 63, 64, 65, 1000] {
         let mut results = Vec::new();
         for device in [&browser.device, &cpu] {
             let [a, b] = ["a", "b"].map(|label| device.alloc(4 * u64::from(count), label).unwrap());
             let seed: Vec<u32> = (0..count).map(|index| index.wrapping_mul(77)).collect();
             device.write(&a.binding(), &bytes(&seed)).unwrap();
             launch(device, &scramble, &[(&a, Access::ReadWrite)]);
-            launch(device, &increment, &[(&a, Access::Read), (&b, Access::Write)]);
+            launch(
+                device,
+                &increment,
+                &[(&a, Access::Read), (&b, Access::Write)],
+            );
             launch(device, &scramble, &[(&b, Access::ReadWrite)]);
             let result = device.read(&b.binding()).await.unwrap();
             assert_ne!(result, bytes(&seed));
             results.push(result);
         }
-        assert_eq!(results[0].len(), 4 * count as usize);
+        assert_eq!(words(&results[0]).len(), count as usize);
         assert_eq!(results[0], results[1], "{count} words");
     }
     browser.close().await;
