@@ -16,7 +16,7 @@ use crate::launcher::Launcher;
 use crate::schemas::known_id;
 
 /// The master seed of a session that names none: one with a lively first ten seconds.
-pub const DEFAULT_MASTER_SEED: u64 = 7;
+pub const DEFAULT_MASTER_SEED: u64 = 18;
 /// Longest agent id: the names of its payloads are longer by up to nine characters.
 pub const MAX_AGENT_ID_BYTES: usize = 55;
 

@@ -1,6 +1,8 @@
 //! A bare lockstep loop over the participants of an arena, without coordinator or transport: what a
 //! session does in a step, and nothing else.
 
+use std::collections::BTreeMap;
+
 use wellwritten_arena::{
     Arena, ArenaConfig, ArenaWorld, FaultBoard, FlyAgent, Foraging, step_duration,
 };
@@ -22,7 +24,7 @@ pub struct Session {
     pub world: ArenaWorld,
     pub flies: Vec<FlyAgent>,
     pub task: Box<dyn Task>,
-    pub contexts: std::collections::BTreeMap<Id, TypedValue>,
+    pub contexts: BTreeMap<Id, TypedValue>,
     pub observation: WorldObservation,
     pub epoch: Id,
     /// One line a transition: everything that behaviour is.
@@ -113,12 +115,11 @@ impl Session {
             controls: Vec::new(),
         };
         for (prepared, control) in controls.into_iter().flatten() {
-            line.push_str(&format!(
-                " {} {:?} {}",
-                prepared.ticks_advanced,
-                prepared.remainder,
-                prepared.decision.digest()
-            ));
+            let digest = prepared.decision.digest();
+            line = format!(
+                "{line} {} {:?} {digest}",
+                prepared.ticks_advanced, prepared.remainder
+            );
             batch.controls.push(control);
         }
         let result = self.world.advance(&scope, &batch).await?;
@@ -151,16 +152,19 @@ impl Session {
             .iter()
             .map(|event| event.kind_id.to_string())
             .collect();
-        line.push_str(&format!(
-            " {} {} {} {kinds:?}",
-            result.applied_controls_digest,
-            next.inspection.digest(),
-            next.sensory_views[0].pixels.digest()
-        ));
+        let controls = result.applied_controls_digest;
+        let inspection = next.inspection.digest();
+        let view = next.sensory_views[0].pixels.digest();
+        line = format!("{line} {controls} {inspection} {view} {kinds:?}");
         self.trace.push(line);
         self.contexts = evaluation.contexts;
         self.observation = next;
         Ok(())
+    }
+
+    /// What the coordinator keeps of a boundary beside the payloads: the ledger and the contexts.
+    pub fn record(&self) -> (TypedValue, BTreeMap<Id, TypedValue>) {
+        (self.task.capture().unwrap(), self.contexts.clone())
     }
 
     /// Captures everyone: the world, then the flies.
@@ -178,7 +182,11 @@ impl Session {
     }
 
     /// Replaces every participant by a fresh one that takes the captured state, under a new epoch.
-    pub async fn restore(&mut self, payloads: &[Vec<u8>], ledger: &TypedValue) {
+    pub async fn restore(
+        &mut self,
+        payloads: &[Vec<u8>],
+        record: &(TypedValue, BTreeMap<Id, TypedValue>),
+    ) {
         self.world = self.arena.world();
         self.world.stage_restore(&payloads[0]).await.unwrap();
         let bindings = self.bindings();
@@ -193,6 +201,8 @@ impl Session {
         for fly in &mut self.flies {
             fly.activate_restore().await.unwrap();
         }
+        let (ledger, contexts) = record;
+        self.contexts = contexts.clone();
         self.epoch = id("e2");
         let U64(step) = self.observation.boundary;
         self.task = self

@@ -2,10 +2,8 @@
 //! broken field launch that is written again), its trace and every byte of its state must equal those of a
 //! run to which nothing was done.
 
-mod lockstep;
-
+use crate::lockstep::{Session, begin, id};
 use futures::executor::block_on;
-use lockstep::{Session, begin, id};
 use wellwritten_arena::{
     ArenaConfig, EpisodeEnd, FIELD_LABELS, FLIES_LABEL, FaultName, FaultSpec, Inspection,
     KernelName, VIEW_LABEL,
@@ -68,7 +66,7 @@ fn a_restored_session_goes_on_as_if_nothing_had_happened() {
         for at in [0, 1, 6] {
             let mut session = run(at, false).await;
             let payloads = session.capture().await.unwrap();
-            let ledger = session.task.capture().unwrap();
+            let record = session.record();
             let view = session.observation.sensory_views[0].pixels.digest();
             assert_eq!(
                 payloads,
@@ -78,7 +76,7 @@ fn a_restored_session_goes_on_as_if_nothing_had_happened() {
             // The abandoned future must leave no trace in what is restored.
             session.step(false).await.unwrap();
             session.trace.truncate(at);
-            session.restore(&payloads, &ledger).await;
+            session.restore(&payloads, &record).await;
             assert_eq!(session.observation.sensory_views[0].pixels.digest(), view);
             assert_eq!(
                 payloads,
@@ -187,11 +185,11 @@ fn a_checkpoint_outlives_the_device() {
         let mut whole = run(STEPS, false).await;
         let mut session = run(4, false).await;
         let payloads = session.capture().await.unwrap();
-        let ledger = session.task.capture().unwrap();
+        let record = session.record();
         session.arena.device().lose();
         session.step(false).await.unwrap_err();
         session.arena.device().recover().await.unwrap();
-        session.restore(&payloads, &ledger).await;
+        session.restore(&payloads, &record).await;
         for _ in 4..STEPS {
             session.step(false).await.unwrap();
         }
