@@ -75,6 +75,15 @@ describe("the phase diagram", () => {
     expect(touched(path ?? "", from, to)).toEqual([]);
   });
 
+  it("draws an edge to failed past every other phase, or not at all", () => {
+    const drawn = PLACES.flatMap(({ name }) => {
+      const path = edgePath(name, "failed", name === "restoring");
+      return path === null ? [] : [touched(path, name, "failed")];
+    });
+    expect(drawn.flat()).toEqual([]);
+    expect(drawn.length).toBeGreaterThan(PLACES.length / 2);
+  });
+
   it("has a check that notices a path through a phase", () => {
     expect(touched("M0 22L372 22", "starting", "applying")).toEqual(["preparing"]);
   });

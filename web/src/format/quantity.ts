@@ -10,7 +10,8 @@ export function formatSize(sizeBytes: bigint | number): string {
     value /= 1024;
     unit += 1;
   }
-  const text = unit === 0 || Number.isInteger(value) ? String(value) : value.toFixed(1);
+  // through a number again, so that 10.04 is "10" and not "10.0"
+  const text = unit === 0 ? String(value) : String(Number(value.toFixed(1)));
   return `${text} ${SIZE_UNITS[unit]}`;
 }
 

@@ -1,5 +1,5 @@
 import { css, html, nothing } from "lit";
-import type { SessionBuffer, UnwrittenReport } from "#wasm";
+import type { ReportedFailure, SessionBuffer, UnwrittenReport } from "#wasm";
 import { BYTE_STATES, countByState } from "../format/byte-state.ts";
 import { quoted, sentence } from "../format/error-advice.ts";
 import { hexRows } from "../format/hex-view.ts";
@@ -18,6 +18,9 @@ export class ByteDetail extends ModelElement {
     css`
       .range {
         color: var(--ink-soft);
+        overflow: hidden;
+        text-overflow: ellipsis;
+        white-space: nowrap;
       }
       pre {
         margin: 0;
@@ -37,7 +40,7 @@ export class ByteDetail extends ModelElement {
         background: var(--failed-wash);
       }
       .report > section {
-        padding: 8px 12px;
+        padding: 6px 12px;
       }
       .report > section + section {
         border-top: 1px solid color-mix(in srgb, var(--failed) 30%, transparent);
@@ -130,7 +133,7 @@ export class ByteDetail extends ModelElement {
         <span class="range num" data-testid="selected-range">
           ${buffer.label} ${formatOffset(selection.start, buffer.sizeBytes)}–${formatOffset(selection.end, buffer.sizeBytes)}
         </span>
-        <span class="note">${formatSize(selection.end - selection.start)}</span>
+        ${bad === undefined ? html`<span class="note">${formatSize(selection.end - selection.start)}</span>` : nothing}
         ${this.#states(selection).map(
           ({ state }) =>
             html`<span class="chip ${state}" title=${BYTE_STATES[state].meaning}>${BYTE_STATES[state].label}</span>`,
@@ -199,28 +202,7 @@ export class ByteDetail extends ModelElement {
     }
     return html`
       <div class="report" role="alert" data-testid="refusal">
-        ${report.failures.map(
-          (failure) => html`<section>
-            <h3>Root failure ${String(failure.id)} in <code>${failure.work}</code></h3>
-            <div class="message" data-testid="root-failure"><span class="kind">${words(failure.kind)}.</span> ${sentence(failure.message)}${source(failure.message)}</div>
-          </section>
-          ${
-            failure.path.length === 0
-              ? html`<section><h3>Path</h3><p>These bytes belong to the work that failed.</p></section>`
-              : html`<section>
-                  <h3>Path, root first</h3>
-                  <ol class="path" data-testid="failure-path">
-                    <li><code>${failure.work}</code> failed</li>
-                    ${failure.path.map(
-                      (step) => html`<li>
-                        <code>${step.work}</code> was skipped: it needed <code>${step.needed.label}</code>, so it did not
-                        write <code>${step.produced.label}</code>
-                      </li>`,
-                    )}
-                  </ol>
-                </section>`
-          }`,
-        )}
+        ${report.failures.map((failure) => this.#failure(failure))}
         <section>
           <h3>${plural(report.ranges.length, "range")} that may not be read</h3>
           <ul data-testid="refused-ranges">
@@ -237,15 +219,41 @@ export class ByteDetail extends ModelElement {
     `;
   }
 
+  #failure(failure: ReportedFailure) {
+    const own = failure.path.length === 0;
+    return html`<section>
+        <h3>
+          Root failure ${String(failure.id)} in <code>${failure.work}</code>${own ? ", whose own bytes these are" : ""}
+        </h3>
+        <div class="message" data-testid="root-failure">
+          <span class="kind">${words(failure.kind)}.</span> ${sentence(failure.message)}${source(failure.message)}
+        </div>
+      </section>
+      ${
+        own
+          ? nothing
+          : html`<section>
+              <h3>Path, root first</h3>
+              <ol class="path" data-testid="failure-path">
+                <li><code>${failure.work}</code> failed</li>
+                ${failure.path.map(
+                  (step) => html`<li>
+                    <code>${step.work}</code> was skipped: it needed <code>${step.needed.label}</code>, so it did not
+                    write <code>${step.produced.label}</code>
+                  </li>`,
+                )}
+              </ol>
+            </section>`
+      }`;
+  }
+
   #rewrite(buffer: SessionBuffer): void {
     const { model } = this;
-    void model
-      .act(
-        `Rewriting ${buffer.label}`,
-        () => model.session.rewrite(buffer.bufferId),
-        `${buffer.label} was written anew: every byte of it reads again.`,
-      )
-      .then((done) => done && model.select(model.selection.value));
+    void model.act(
+      `Rewriting ${buffer.label}`,
+      () => model.session.rewrite(buffer.bufferId),
+      `${buffer.label} was written anew: every byte of it reads again.`,
+    );
   }
 }
 

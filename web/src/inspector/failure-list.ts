@@ -96,11 +96,7 @@ export class FailureList extends ModelElement {
           return html`<button
             class="num"
             @click=${() => {
-              this.model.select({
-                bufferId: carrier.bufferId,
-                start: carrier.start,
-                end: carrier.end,
-              });
+              this.model.select(carrier.bufferId, carrier.start, carrier.end);
               void this.model.readSelection();
             }}
           >

@@ -25,7 +25,13 @@ export class FaultList extends ModelElement {
       }
       li p {
         grid-column: 1 / -1;
-        text-wrap: pretty;
+      }
+      :host(:not([expanded])) li p {
+        display: -webkit-box;
+        -webkit-box-orient: vertical;
+        -webkit-line-clamp: 2;
+        line-clamp: 2;
+        overflow: hidden;
       }
       select {
         max-width: 92px;
@@ -75,7 +81,7 @@ export class FaultList extends ModelElement {
             </select>`
       }
       ${this.readonly ? nothing : this.#action(fault)}
-      <p class="note">${fault.description}</p>
+      <p class="note" title=${fault.description}>${fault.description}</p>
     </li>`;
   }
 

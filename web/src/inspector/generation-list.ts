@@ -58,8 +58,13 @@ export class GenerationList extends ModelElement {
   ];
 
   #usage: StoreUsage | null = null;
+  #estimatedAt: string | undefined;
 
-  protected override firstUpdated(): void {
+  protected override updated(): void {
+    // the newest one's name changes with every save
+    const newest = this.model.generations.value[0]?.checkpointId ?? "";
+    if (newest === this.#estimatedAt) return;
+    this.#estimatedAt = newest;
     void this.#estimate();
   }
 
@@ -165,7 +170,6 @@ export class GenerationList extends ModelElement {
       const { checkpointId } = await saveCheckpoint(model.session);
       model.say(`Checkpoint ${checkpointId} is durable.`);
     });
-    void this.#estimate();
     return done;
   }
 

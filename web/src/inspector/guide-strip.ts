@@ -45,11 +45,7 @@ const STEPS: readonly GuideStep[] = [
       const span = model.strips.value
         .get(spoiled.bufferId)
         ?.spans.find(({ state }) => state !== "trusted");
-      model.select({
-        bufferId: spoiled.bufferId,
-        start: span?.start ?? 0n,
-        end: span?.end ?? spoiled.sizeBytes,
-      });
+      model.select(spoiled.bufferId, span?.start, span?.end);
       await model.readSelection();
       return true;
     },
@@ -177,6 +173,10 @@ export class GuideStrip extends ModelElement {
   #done = new Set<string>();
 
   override render() {
+    const { boundary = 0n, durable } = this.model.status.value ?? {};
+    // what a person did by another control counts too
+    if (boundary > 0n) this.#done.add("step");
+    if (durable != null) this.#done.add("checkpoint");
     const next = STEPS.find(({ id }) => !this.#done.has(id))?.id;
     const status = this.model.status.value;
     const busy =

@@ -27,6 +27,7 @@ export interface Notice {
 /** A range of a buffer that a person picked. */
 export interface Selection {
   readonly bufferId: bigint;
+  readonly label: string;
   readonly start: bigint;
   readonly end: bigint;
 }
@@ -88,7 +89,8 @@ export class InspectorModel {
   #frameRequest: number | undefined;
   #refreshing = false;
   #again = false;
-  #viewRevision: bigint | undefined;
+  #viewDrawn = "";
+  #answeredAt = "";
   #wantsGenerations = true;
   #wantsFaults = true;
 
@@ -192,9 +194,12 @@ export class InspectorModel {
     this.refresh();
   }
 
-  select(selection: Selection | null): void {
+  /** Picks bytes `start..end` of a buffer, by default all of it. */
+  select(bufferId: bigint, start = 0n, end?: bigint): void {
+    const buffer = this.buffer(bufferId);
+    if (buffer === undefined) return;
     batch(() => {
-      this.selection.value = selection;
+      this.selection.value = { bufferId, label: buffer.label, start, end: end ?? buffer.sizeBytes };
       this.answer.value = null;
     });
   }
@@ -208,6 +213,7 @@ export class InspectorModel {
     if (selection === null) return;
     const start = from ?? selection.start;
     const page = start + READ_BYTES < selection.end ? start + READ_BYTES : selection.end;
+    const stand = this.#standOfSelection();
     const spans = this.strips.value.get(selection.bufferId)?.spans ?? [];
     const suspect = spans.some(
       (span) =>
@@ -217,11 +223,38 @@ export class InspectorModel {
       ? await this.#ask(selection.bufferId, selection.start, selection.end)
       : await this.#ask(selection.bufferId, start, page);
     if (this.selection.value !== selection) return;
+    this.#answeredAt = stand;
     // what was suspect may have settled well meanwhile: then it is shown a page at a time like the rest
     this.answer.value =
       answer.kind === "bytes" && suspect
         ? { ...answer, bytes: answer.bytes.slice(0, Number(READ_BYTES)) }
         : answer;
+  }
+
+  /** A restore makes new buffers under the old labels: the selection goes over to the new one. */
+  #followSelection(buffers: readonly SessionBuffer[]): void {
+    const selection = this.selection.value;
+    if (selection === null || buffers.some(({ bufferId }) => bufferId === selection.bufferId))
+      return;
+    const successor = buffers.find(
+      ({ label, sizeBytes }) => label === selection.label && sizeBytes >= selection.end,
+    );
+    this.selection.value =
+      successor === undefined ? null : { ...selection, bufferId: successor.bufferId };
+    if (successor === undefined) this.answer.value = null;
+  }
+
+  /** What is shown of the selected bytes is asked for again when their buffer has changed since. */
+  async #askAgain(): Promise<void> {
+    const answer = this.answer.value;
+    if (answer === null || this.#standOfSelection() === this.#answeredAt) return;
+    await this.readSelection(answer.kind === "bytes" ? answer.start : undefined);
+  }
+
+  #standOfSelection(): string {
+    const { bufferId } = this.selection.value ?? {};
+    const buffer = bufferId === undefined ? undefined : this.buffer(bufferId);
+    return `${bufferId}:${buffer?.revision}:${buffer?.state}`;
   }
 
   async #ask(bufferId: bigint, start: bigint, end: bigint): Promise<Answer> {
@@ -291,12 +324,18 @@ export class InspectorModel {
       this.trace.value = trace;
       this.stepsPerSecond.value = status.running ? this.#rate.perSecond(performance.now()) : 0;
       if (frame !== undefined) this.frame.value = frame;
+      this.#followSelection(buffers);
     });
+    if (!status.running) await this.#askAgain();
   }
 
   async #fetchStrips(buffers: readonly SessionBuffer[]): Promise<ReadonlyMap<bigint, Strip>> {
     const known = this.strips.value;
     const strips = new Map<bigint, Strip>();
+    const live = new Set(buffers.map(({ bufferId }) => bufferId));
+    for (const kept of [this.#windows, this.#drawn]) {
+      for (const bufferId of kept.keys()) if (!live.has(bufferId)) kept.delete(bufferId);
+    }
     await Promise.all(
       buffers.map(async (buffer) => {
         const window = this.windowOf(buffer);
@@ -328,8 +367,9 @@ export class InspectorModel {
 
   async #fetchFrame(buffers: readonly SessionBuffer[]): Promise<Frame | undefined> {
     const view = buffers.find((buffer) => buffer.label === VIEW_LABEL);
-    if (view === undefined || view.revision === this.#viewRevision) return undefined;
-    this.#viewRevision = view.revision;
+    if (view === undefined || this.#viewDrawn === `${view.bufferId}:${view.revision}`)
+      return undefined;
+    this.#viewDrawn = `${view.bufferId}:${view.revision}`;
     const answer = await this.#ask(view.bufferId, 0n, view.sizeBytes);
     return answer.kind === "bytes" ? { kind: "picture", pixels: answer.bytes } : answer;
   }

@@ -30,7 +30,7 @@ export function placeOf(name: string): PhasePlace | undefined {
 }
 
 /** How far an edge may bow out to pass by what stands between, nearest first. */
-const BOWS = [0, 26, 44, 50, 62, 90] as const;
+const BOWS = [0, 26, 44, 50, 62, 90, 120] as const;
 const SAMPLES = 24;
 const CLEARANCE = 4;
 
@@ -41,7 +41,7 @@ interface Point {
 
 /**
  * The path of the edge from one phase to another as SVG path data, from border to border, or `null` if
- * one of them has no place. It bows out as little as it must to touch no third phase. Where both
+ * one of them has no place or nothing leads past the others. It bows out as little as it must to touch no third phase. Where both
  * directions exist each keeps to its right, so that both show.
  */
 export function edgePath(from: string, to: string, twoWay: boolean): string | null {
@@ -54,16 +54,16 @@ export function edgePath(from: string, to: string, twoWay: boolean): string | nu
   const start = { x: a.x + right.x * aside, y: a.y + right.y * aside };
   const end = { x: b.x + right.x * aside, y: b.y + right.y * aside };
   const others = PLACES.filter((place) => place !== a && place !== b);
-  const bow =
-    bothSides(start, end, right).find((by) =>
-      isClear(start, control(start, end, right, by), end, others),
-    ) ?? 0;
-  const via = control(start, end, right, bow);
-  const leave = border(start, via, 0);
-  const arrive = border(end, via, 3);
-  return bow === 0
-    ? `M${text(leave)}L${text(arrive)}`
-    : `M${text(leave)}Q${text(via)} ${text(arrive)}`;
+  for (const bow of bothSides(start, end, right)) {
+    const via = control(start, end, right, bow);
+    const leave = border(start, via, 0);
+    const arrive = border(end, via, 3);
+    if (!isClear(leave, via, arrive, others)) continue;
+    return bow === 0
+      ? `M${text(leave)}L${text(arrive)}`
+      : `M${text(leave)}Q${text(via)} ${text(arrive)}`;
+  }
+  return null;
 }
 
 /** Every bow to both sides, the smaller first, and of two equal ones the one towards the rim. */

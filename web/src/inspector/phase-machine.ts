@@ -5,6 +5,8 @@ import { DIAGRAM, edgePath, NODE, type PhasePlace, PLACES } from "./phase-layout
 import { parts } from "./theme.ts";
 
 const TRAIL = 5;
+/** Where it is said that every phase leads to failed: below that node. */
+const ANY_PHASE = { x: 326, y: 176 } as const;
 
 /** The phases of a session, the legal transitions between them, where it is and how it got there. */
 export class PhaseMachine extends ModelElement {
@@ -42,6 +44,11 @@ export class PhaseMachine extends ModelElement {
       }
       .edge.failing {
         stroke-dasharray: 3 3;
+      }
+      .any {
+        fill: var(--ink-faint);
+        font: 9.5px var(--_font);
+        text-anchor: middle;
       }
       .node rect {
         fill: var(--raised);
@@ -120,6 +127,7 @@ export class PhaseMachine extends ModelElement {
             )}
           </defs>
           ${edges.map((edge) => this.#edge(edge, edges, path, focus))}
+          <text class="any" x=${ANY_PHASE.x} y=${ANY_PHASE.y}>from any phase</text>
           ${PLACES.filter(
             ({ name }) =>
               edges.length === 0 || edges.some((edge) => edge.from === name || edge.to === name),

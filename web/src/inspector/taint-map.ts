@@ -26,7 +26,7 @@ export class TaintMap extends ModelElement {
         display: grid;
         grid-template-columns: minmax(96px, max-content) minmax(0, 1fr) 112px;
         column-gap: 12px;
-        row-gap: 5px;
+        row-gap: 3px;
         padding: 2px 12px 10px;
         align-content: start;
       }
@@ -44,7 +44,7 @@ export class TaintMap extends ModelElement {
         border: 0;
         background: none;
         padding: 0;
-        height: 22px;
+        height: 16px;
         text-align: left;
       }
       .name:hover:not(:disabled) {
@@ -156,6 +156,6 @@ export class TaintMap extends ModelElement {
   }
 
   #selectAll(buffer: SessionBuffer): void {
-    this.model.select({ bufferId: buffer.bufferId, start: 0n, end: buffer.sizeBytes });
+    this.model.select(buffer.bufferId);
   }
 }

@@ -18,6 +18,9 @@ import { parts } from "./theme.ts";
 /** A zoom step by key or button; a wheel notch is a third of it. */
 export const ZOOM_STEP = 2;
 
+/** In CSS pixels, as in the style below. */
+const STRIP_HEIGHT = 16;
+
 /** One buffer as a strip of its bytes. Arrow keys walk its ranges, Enter asks for them. */
 export class TaintStrip extends ModelElement {
   static override properties: PropertyDeclarations = {
@@ -33,7 +36,7 @@ export class TaintStrip extends ModelElement {
       }
       .track {
         position: relative;
-        height: 22px;
+        height: 16px;
         border-radius: 2px;
         overflow: hidden;
         cursor: crosshair;
@@ -124,7 +127,7 @@ export class TaintStrip extends ModelElement {
     if (canvas == null || context == null || this.#width === 0) return;
     const scale = globalThis.devicePixelRatio || 1;
     const width = Math.round(this.#width * scale);
-    const height = Math.round(22 * scale);
+    const height = Math.round(STRIP_HEIGHT * scale);
     if (canvas.width !== width) canvas.width = width;
     if (canvas.height !== height) canvas.height = height;
     paintStrip(
@@ -171,7 +174,7 @@ export class TaintStrip extends ModelElement {
   #pick(segment: Segment | undefined): void {
     if (segment === undefined) return;
     const { start, end } = segment.span;
-    this.model.select({ bufferId: this.buffer.bufferId, start, end });
+    this.model.select(this.buffer.bufferId, start, end);
   }
 
   #byteUnder(event: MouseEvent): bigint {

@@ -2,6 +2,7 @@ import { css, html, nothing } from "lit";
 import type { SessionStatus } from "#wasm";
 import { formatCount } from "../format/quantity.ts";
 import { WellwrittenError } from "../wellwritten-error.ts";
+import { brand, brandStyle } from "./brand.ts";
 import { ModelElement } from "./model-element.ts";
 import { parts } from "./theme.ts";
 
@@ -12,6 +13,7 @@ const DEFAULT_SPEED = 30;
 export class TransportBar extends ModelElement {
   static override styles = [
     parts,
+    brandStyle,
     css`
       :host {
         display: block;
@@ -32,21 +34,7 @@ export class TransportBar extends ModelElement {
         flex-wrap: wrap;
       }
       .brand {
-        display: flex;
-        align-items: center;
-        gap: 9px;
         margin-right: 18px;
-        font-size: 13.5px;
-        font-weight: 600;
-      }
-      .brand svg {
-        width: 18px;
-        height: 18px;
-        flex: none;
-      }
-      .brand .name {
-        font-weight: 400;
-        color: var(--ink-faint);
       }
       dl {
         display: flex;
@@ -168,19 +156,11 @@ export class TransportBar extends ModelElement {
   #readouts(status: SessionStatus | null) {
     const phase = status?.phase.kind ?? "opening";
     const failed = phase === "failed";
+    const begun = status !== null && phase !== "starting";
     const backend = status?.backend;
     return html`
       <div class="readouts">
-        <div class="brand">
-          <svg viewBox="0 0 18 18" aria-hidden="true">
-            <rect x="1" y="2" width="16" height="4" rx="1" fill="var(--trusted)" />
-            <rect x="1" y="7.5" width="7" height="4" rx="1" fill="var(--trusted)" />
-            <rect x="9" y="7.5" width="3" height="4" rx="1" fill="var(--failed)" />
-            <rect x="13" y="7.5" width="4" height="4" rx="1" fill="var(--skipped)" />
-            <rect x="1" y="13" width="16" height="4" rx="1" fill="var(--trusted)" />
-          </svg>
-          <span>Wellwritten <span class="name" data-testid="session-id">${this.model.session.sessionId}</span></span>
-        </div>
+        <div class="brand">${brand(this.model.session.sessionId)}</div>
         <dl>
           <div class="phase">
             <dt>Phase</dt>
@@ -188,11 +168,11 @@ export class TransportBar extends ModelElement {
           </div>
           <div class="boundary">
             <dt>Boundary</dt>
-            <dd class="num" data-testid="boundary">${status === null ? "–" : formatCount(status.boundary)}</dd>
+            <dd class="num" data-testid="boundary">${begun ? formatCount(status.boundary) : "–"}</dd>
           </div>
           <div>
             <dt>Epoch</dt>
-            <dd class="num" data-testid="epoch">${status?.epoch ?? "–"}</dd>
+            <dd class="num" data-testid="epoch">${begun ? status.epoch : "–"}</dd>
           </div>
           <div class="rate">
             <dt>Rate</dt>

@@ -1,6 +1,7 @@
 import { css, html, LitElement, nothing, type PropertyValues } from "lit";
 import { createSession, type Session } from "../session.ts";
 import { WellwrittenError } from "../wellwritten-error.ts";
+import { brand, brandStyle } from "./brand.ts";
 import type { GenerationList } from "./generation-list.ts";
 import { InspectorModel } from "./inspector-model.ts";
 import { tokens } from "./theme.ts";
@@ -53,6 +54,7 @@ export class WellwrittenInspector extends LitElement {
   };
   static override styles = [
     tokens,
+    brandStyle,
     css`
       :host {
         display: block;
@@ -115,10 +117,10 @@ export class WellwrittenInspector extends LitElement {
       }
       .column > ww-taint-map {
         flex: 0 1 auto;
-        max-height: 50%;
+        max-height: 56%;
       }
       .column > ww-byte-detail {
-        flex: 1.6 1 0;
+        flex: 2 1 0;
       }
       .column > ww-phase-machine {
         flex: 1.05 1 0;
@@ -128,6 +130,10 @@ export class WellwrittenInspector extends LitElement {
         inset: 0;
         max-height: none;
         z-index: 1;
+      }
+      .brand {
+        padding: 14px 12px;
+        border-bottom: 1px solid var(--line);
       }
       .empty {
         padding: 24px;
@@ -293,6 +299,7 @@ export class WellwrittenInspector extends LitElement {
 
   #withoutSession() {
     return html`<div class="stack">
+      <div class="brand">${brand()}</div>
       <slot name="empty"><p class="empty">No session is open. A .flysess file can be looked at without one.</p></slot>
       ${
         this.#shows("envelope")

@@ -24,6 +24,12 @@ export class WorldView extends ModelElement {
         aspect-ratio: 4 / 3;
         image-rendering: pixelated;
       }
+      .nothing {
+        position: absolute;
+        inset: 0;
+        display: grid;
+        place-items: center;
+      }
       .refused canvas {
         opacity: 0.18;
         filter: grayscale(1);
@@ -69,6 +75,11 @@ export class WorldView extends ModelElement {
           }
         ></canvas>
         ${
+          frame === null
+            ? html`<p class="nothing note">${status?.phase.kind === "starting" ? "Nothing runs yet." : "Waiting for the first picture."}</p>`
+            : ""
+        }
+        ${
           refused
             ? html`<div class="refusal" data-testid="world-refusal">
                 <span class="chip failed">may not be shown</span>
@@ -99,7 +110,7 @@ export class WorldView extends ModelElement {
   #explain(): void {
     const view = this.model.buffers.value.find((buffer) => buffer.label === "world/view");
     if (view === undefined) return;
-    this.model.select({ bufferId: view.bufferId, start: 0n, end: view.sizeBytes });
+    this.model.select(view.bufferId);
     void this.model.readSelection();
   }
 }
