@@ -51,7 +51,8 @@ pub struct DeviceCounters {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DeviceEvent {
-    /// Claims changed: a submission settled, or everything was lost.
+    /// A submission settled, so claims may have changed. On the CPU verdicts come within the call
+    /// that asked for the work, and this is not said.
     Settled,
     /// The device was lost.
     Lost {

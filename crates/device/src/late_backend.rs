@@ -408,7 +408,9 @@ impl Backend for LateBackend {
         let outcome = core.validate(&work);
         let applied = outcome.is_ok() && !core.destroyed;
         if applied {
-            work.iter().for_each(|unit| core.apply(unit));
+            for unit in &work {
+                core.apply(unit);
+            }
         }
         core.submitted.push(Submitted {
             units: work.iter().map(encoded).collect(),

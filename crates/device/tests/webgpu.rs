@@ -109,9 +109,8 @@ impl Browser {
     async fn close(self) {
         self.device.settled().await;
         gloo_timers::future::TimeoutFuture::new(20).await;
-        let events = self.events.borrow();
         let uncaptured = |event: &&DeviceEvent| matches!(event, DeviceEvent::Uncaptured { .. });
-        assert_eq!(events.iter().find(uncaptured), None);
+        assert_eq!(self.events.borrow().iter().find(uncaptured), None);
         let rejections = script("return witness.rejections.splice(0).join('; ')");
         assert_eq!(rejections.as_string().as_deref(), Some(""));
         self.device.close();
@@ -299,7 +298,7 @@ async fn pipelines_that_cannot_be_made_name_their_kernel() {
     let browser = Browser::open().await;
     let [first, second, _] = browser.recycled().await;
     let mut no_entry = KernelSource::wgsl("no entry", FILL);
-    no_entry.entry_point = "elsewhere".to_owned();
+    "elsewhere".clone_into(&mut no_entry.entry_point);
     let no_entry = browser.device.kernel(no_entry);
     let read_only = FILL
         .replace("read_write", "read")

@@ -47,6 +47,39 @@ fn ten_reads_in_flight_all_end_by_name_within_a_turn() {
 }
 
 #[test]
+fn a_loss_at_every_await_point_of_a_read() {
+    // What is answered before the loss; `None` lets background work run without an answer.
+    let steps: [&[Option<Question>]; 6] = [
+        &[],
+        &[None],
+        &[Some(Question::Submission)],
+        &[Some(Question::Read)],
+        &[Some(Question::Submission), None],
+        &[Some(Question::Read), None],
+    ];
+    for answered in steps {
+        let rig = Rig::late();
+        let a = rig.alloc(64, "a");
+        rig.settle();
+        rig.write(&a.binding(), &[1; 64]);
+        let read = rig.start_read(&a.binding());
+        for step in answered {
+            match step {
+                Some(question) => rig.control().deliver_first(*question),
+                None => rig.turn(),
+            }
+        }
+        rig.device.lose();
+        rig.turn();
+        let refusal = read.take().expect("no read hangs").unwrap_err().to_string();
+        assert!(
+            refusal.contains("device generation 1 was lost"),
+            "{answered:?}: {refusal}"
+        );
+    }
+}
+
+#[test]
 fn success_reported_after_a_loss_is_not_believed() {
     for announced_by_the_device in [false, true] {
         let rig = Rig::late();

@@ -6,7 +6,7 @@
 //! once all verdicts are in. It knows nothing of claims, submissions or pending bytes.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::rc::Rc;
 

@@ -64,10 +64,10 @@ impl Rig {
                 }
             };
             let first = connect();
-            let (gated, gates) = (Rc::clone(&rig.gated), Rc::clone(&rig.gates));
+            let (is_gated, gates) = (Rc::clone(&rig.gated), Rc::clone(&rig.gates));
             let reconnect: Reconnect = Rc::new(move || {
                 let connect = connect.clone();
-                let gate = gated.get().then(|| {
+                let gate = is_gated.get().then(|| {
                     let (sender, receiver) = futures::channel::oneshot::channel();
                     gates.borrow_mut().push(sender);
                     receiver

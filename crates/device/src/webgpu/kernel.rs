@@ -29,8 +29,9 @@ pub(super) struct WebGpuKernel {
     entry_point: String,
     module: wgpu::ShaderModule,
     module_verdict: PipelineVerdict,
-    /// Few per kernel, nearly always one: a list is searched faster than a map is hashed.
-    pipelines: RefCell<Vec<(Vec<Access>, BoundPipeline)>>,
+    /// By which bindings it may write. Few per kernel, nearly always one: a list is searched faster
+    /// than a map is hashed.
+    pipelines: RefCell<Vec<(Vec<bool>, BoundPipeline)>>,
 }
 
 impl WebGpuKernel {
@@ -76,18 +77,18 @@ impl WebGpuKernel {
     /// a shader that writes what the launch calls read-only is then an error that names it, and a
     /// binding the shader does not use is allowed.
     pub(super) fn pipeline(&self, device: &wgpu::Device, accesses: &[Access]) -> BoundPipeline {
+        let writes = || accesses.iter().map(|access| access.writes());
         if let Some((_, pipeline)) = self
             .pipelines
             .borrow()
             .iter()
-            .find(|(known, _)| known == accesses)
+            .find(|(known, _)| known.iter().copied().eq(writes()))
         {
             return pipeline.clone();
         }
-        let pipeline = self.create_pipeline(device, accesses);
-        self.pipelines
-            .borrow_mut()
-            .push((accesses.to_vec(), pipeline.clone()));
+        let writes: Vec<bool> = writes().collect();
+        let pipeline = self.create_pipeline(device, &writes);
+        self.pipelines.borrow_mut().push((writes, pipeline.clone()));
         pipeline
     }
 
@@ -102,17 +103,15 @@ impl WebGpuKernel {
         }
     }
 
-    fn create_pipeline(&self, device: &wgpu::Device, accesses: &[Access]) -> BoundPipeline {
+    fn create_pipeline(&self, device: &wgpu::Device, writes: &[bool]) -> BoundPipeline {
         let scopes = ErrorScopes::open(device);
         let entries: Vec<wgpu::BindGroupLayoutEntry> = (0u32..)
-            .zip(accesses)
-            .map(|(binding, access)| wgpu::BindGroupLayoutEntry {
+            .zip(writes)
+            .map(|(binding, writes)| wgpu::BindGroupLayoutEntry {
                 binding,
                 visibility: wgpu::ShaderStages::COMPUTE,
                 ty: wgpu::BindingType::Buffer {
-                    ty: wgpu::BufferBindingType::Storage {
-                        read_only: !access.writes(),
-                    },
+                    ty: wgpu::BufferBindingType::Storage { read_only: !writes },
                     has_dynamic_offset: false,
                     min_binding_size: None,
                 },

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use futures::channel::oneshot;
 use futures::future::{FutureExt as _, LocalBoxFuture, Shared, select};
 use gloo_timers::future::TimeoutFuture;
-use js_sys::{Promise, Reflect};
+use js_sys::{Function, Reflect};
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::closure::Closure;
@@ -31,7 +31,7 @@ impl Loss {
         let reason = Rc::new(RefCell::new(None));
         let (announce, announced) = oneshot::channel::<()>();
         let heard = Rc::clone(&reason);
-        let listener = Closure::once(move |info: JsValue| {
+        let listener = Closure::once_into_js(move |info: JsValue| {
             let message = text(&info, "message");
             let text = if message.is_empty() {
                 text(&info, "reason")
@@ -43,12 +43,14 @@ impl Loss {
             let _ = announce.send(());
             tell(text);
         });
-        let lost: Promise = Reflect::get(device, &"lost".into())
-            .expect("a GPUDevice has `lost`")
-            .unchecked_into();
-        // The promise never rejects. It may outlive this device, and so may the closure.
-        let _ = lost.then(&listener);
-        listener.forget();
+        let lost = Reflect::get(device, &"lost".into()).expect("a GPUDevice has a promise `lost`");
+        // It never rejects. It resolves at the latest when the backend is dropped, which frees the
+        // listener.
+        Reflect::get(&lost, &"then".into())
+            .expect("a promise has `then`")
+            .unchecked_into::<Function>()
+            .call1(&lost, &listener)
+            .expect("`then` does not throw");
         Self {
             reason,
             announced: announced.map(|_| ()).boxed_local().shared(),
