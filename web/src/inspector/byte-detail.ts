@@ -53,7 +53,6 @@ export class ByteDetail extends ModelElement {
       }
       .message {
         font-size: 12.5px;
-        white-space: pre-wrap;
         overflow-wrap: anywhere;
       }
       ol,

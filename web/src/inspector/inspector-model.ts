@@ -7,7 +7,6 @@ import type {
   PhaseEdge,
   SessionBuffer,
   SessionStatus,
-  TaintSpan,
   TraceRecord,
 } from "#wasm";
 import { phaseEdges } from "../envelope.ts";
@@ -17,6 +16,7 @@ import { loadWellwritten } from "../load-wellwritten.ts";
 import type { Session } from "../session.ts";
 import { WellwrittenError } from "../wellwritten-error.ts";
 import { StepRate } from "./step-rate.ts";
+import { type Strip, StripCache } from "./strip-cache.ts";
 
 /** A message across the inspector: an error with advice, or that something was done. */
 export interface Notice {
@@ -37,12 +37,6 @@ export type Answer =
   | { readonly kind: "bytes"; readonly start: bigint; readonly bytes: Uint8Array }
   | { readonly kind: "refused"; readonly error: WellwrittenError };
 
-/** What a taint strip shows: a window of its buffer, asked for at the strip's resolution. */
-export interface Strip {
-  readonly window: Window;
-  readonly spans: readonly TaintSpan[];
-}
-
 /** The picture the agents see, or why it may not be shown. */
 export type Frame =
   | { readonly kind: "picture"; readonly pixels: Uint8Array }
@@ -51,8 +45,11 @@ export type Frame =
 /** Bytes read for the hex view at a time. */
 export const READ_BYTES = 4096n;
 
+const NO_FAILURES: FailureGraph = { failures: [], steps: [] };
 const VIEW_LABEL = "world/view";
 const PATH_LENGTH = 64;
+/** How long to leave a running session alone after a refresh, as a multiple of what that took. */
+const REST = 3;
 
 /**
  * What the panels of one inspector show of one session, as signals. It listens to the session's events
@@ -83,9 +80,10 @@ export class InspectorModel {
 
   readonly #listening = new AbortController();
   readonly #rate = new StepRate();
-  readonly #windows = new Map<bigint, Window>();
-  readonly #drawn = new Map<bigint, string>();
-  #stripPixels = 512;
+  readonly #strips = new StripCache();
+  #current: readonly SessionBuffer[] = [];
+  readonly #changes: PhaseChange[] = [];
+  #restUntil = 0;
   #frameRequest: number | undefined;
   #refreshing = false;
   #again = false;
@@ -139,7 +137,8 @@ export class InspectorModel {
     }
     this.#frameRequest = requestAnimationFrame(() => {
       this.#frameRequest = undefined;
-      void this.#refreshNow();
+      if (performance.now() < this.#restUntil) this.refresh();
+      else void this.#refreshNow();
     });
   }
 
@@ -174,23 +173,23 @@ export class InspectorModel {
   }
 
   buffer(bufferId: bigint): SessionBuffer | undefined {
-    return this.buffers.value.find((buffer) => buffer.bufferId === bufferId);
+    return this.#current.find((buffer) => buffer.bufferId === bufferId);
   }
 
   /** The part of a buffer that its strip shows; all of it until a person zooms. */
   windowOf(buffer: SessionBuffer): Window {
-    return this.#windows.get(buffer.bufferId) ?? { start: 0n, end: buffer.sizeBytes };
+    return this.#strips.windowOf(buffer);
   }
 
   show(bufferId: bigint, window: Window): void {
-    this.#windows.set(bufferId, window);
+    this.#strips.show(bufferId, window);
     this.refresh();
   }
 
-  /** How many pixels a strip has, hence into how many spans a buffer is worth dividing. */
+  /** How many pixels a strip has. */
   set stripPixels(pixels: number) {
-    if (pixels <= 0 || pixels === this.#stripPixels) return;
-    this.#stripPixels = pixels;
+    if (pixels <= 0 || pixels === this.#strips.pixels) return;
+    this.#strips.pixels = pixels;
     this.refresh();
   }
 
@@ -266,7 +265,8 @@ export class InspectorModel {
   }
 
   #notePhase(change: PhaseChange): void {
-    this.path.value = [...this.path.value, change].slice(-PATH_LENGTH);
+    this.#changes.push(change);
+    if (this.#changes.length > PATH_LENGTH) this.#changes.shift();
     this.refresh();
   }
 
@@ -290,6 +290,7 @@ export class InspectorModel {
   async #refreshNow(): Promise<void> {
     this.#refreshing = true;
     this.#again = false;
+    const began = performance.now();
     try {
       await this.#fetch();
     } catch (thrown) {
@@ -297,26 +298,32 @@ export class InspectorModel {
       if (!this.#listening.signal.aborted && error.code !== "SESSION_ENDED") this.report(error);
     } finally {
       this.#refreshing = false;
+      const now = performance.now();
+      // a session that runs gets most of the machine: looking at it takes turns with leaving it alone
+      this.#restUntil = this.status.value?.running === true ? now + REST * (now - began) : now;
       if (this.#again) this.refresh();
     }
   }
 
   async #fetch(): Promise<void> {
     const [status, buffers] = await Promise.all([this.session.status(), this.session.buffers()]);
-    const [strips, failures, generations, faults] = await Promise.all([
-      this.#fetchStrips(buffers),
-      this.session.failures(),
+    const sound = buffers.every(({ state }) => state === "trusted" || state === "pending");
+    const [strips, failures, generations, faults, trace, frame] = await Promise.all([
+      this.#strips.refresh(this.session, buffers),
+      sound ? NO_FAILURES : this.session.failures(),
       this.#wantsGenerations ? this.session.generations() : this.generations.value,
       this.#wantsFaults ? this.session.faults() : this.faults.value,
+      this.#fetchTrace(status),
+      this.#fetchFrame(buffers),
     ]);
-    const trace = await this.#fetchTrace(status);
-    const frame = await this.#fetchFrame(buffers);
     if (this.#listening.signal.aborted) return;
     this.#wantsGenerations = false;
     this.#wantsFaults = false;
+    this.#current = buffers;
     batch(() => {
       this.status.value = status;
-      this.buffers.value = buffers;
+      if (this.path.value.at(-1) !== this.#changes.at(-1)) this.path.value = [...this.#changes];
+      if (!looksAlike(this.buffers.value, buffers)) this.buffers.value = buffers;
       this.strips.value = strips;
       this.failures.value = failures;
       this.generations.value = generations;
@@ -329,48 +336,41 @@ export class InspectorModel {
     if (!status.running) await this.#askAgain();
   }
 
-  async #fetchStrips(buffers: readonly SessionBuffer[]): Promise<ReadonlyMap<bigint, Strip>> {
-    const known = this.strips.value;
-    const strips = new Map<bigint, Strip>();
-    const live = new Set(buffers.map(({ bufferId }) => bufferId));
-    for (const kept of [this.#windows, this.#drawn]) {
-      for (const bufferId of kept.keys()) if (!live.has(bufferId)) kept.delete(bufferId);
-    }
-    await Promise.all(
-      buffers.map(async (buffer) => {
-        const window = this.windowOf(buffer);
-        const spans = this.#stripPixels;
-        const key = `${buffer.revision}:${buffer.state}:${window.start}:${window.end}:${spans}`;
-        const strip = known.get(buffer.bufferId);
-        // pending bytes settle without a new revision
-        if (
-          strip !== undefined &&
-          buffer.state !== "pending" &&
-          this.#drawn.get(buffer.bufferId) === key
-        ) {
-          strips.set(buffer.bufferId, strip);
-          return;
-        }
-        const found = await this.session.taint(buffer.bufferId, { ...window, spans });
-        this.#drawn.set(buffer.bufferId, key);
-        strips.set(buffer.bufferId, { window, spans: found });
-      }),
-    );
-    return strips;
-  }
-
-  /** While a session runs only its newest record is fetched; all of them once it stands. */
+  /** Fetches only what was added, and nothing while the session runs. */
   async #fetchTrace(status: SessionStatus): Promise<readonly TraceRecord[]> {
-    if (status.running) return this.trace.value;
-    return this.session.trace();
+    const known = this.trace.value;
+    if (status.running) return known;
+    const last = known.at(-1)?.behaviour.scope;
+    if (last === undefined || last.epoch !== status.epoch) return this.session.trace();
+    const from = BigInt(last.step) + 1n;
+    if (from === status.boundary) return known;
+    if (from > status.boundary) return this.session.trace();
+    return [...known, ...(await this.session.trace({ from }))];
   }
 
   async #fetchFrame(buffers: readonly SessionBuffer[]): Promise<Frame | undefined> {
     const view = buffers.find((buffer) => buffer.label === VIEW_LABEL);
-    if (view === undefined || this.#viewDrawn === `${view.bufferId}:${view.revision}`)
+    if (view === undefined || this.#viewDrawn === `${view.bufferId}:${view.revision}`) {
       return undefined;
+    }
     this.#viewDrawn = `${view.bufferId}:${view.revision}`;
     const answer = await this.#ask(view.bufferId, 0n, view.sizeBytes);
     return answer.kind === "bytes" ? { kind: "picture", pixels: answer.bytes } : answer;
   }
+}
+
+/** Whether two lists of buffers would be drawn alike: revisions move with every step and show nowhere. */
+function looksAlike(shown: readonly SessionBuffer[], now: readonly SessionBuffer[]): boolean {
+  return (
+    shown.length === now.length &&
+    shown.every((buffer, index) => {
+      const other = now[index];
+      return (
+        other !== undefined &&
+        buffer.bufferId === other.bufferId &&
+        buffer.state === other.state &&
+        buffer.sizeBytes === other.sizeBytes
+      );
+    })
+  );
 }

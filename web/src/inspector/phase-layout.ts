@@ -88,7 +88,7 @@ function isClear(start: Point, via: Point, end: Point, others: readonly Point[])
     const t = sample / SAMPLES;
     const x = (1 - t) ** 2 * start.x + 2 * t * (1 - t) * via.x + t ** 2 * end.x;
     const y = (1 - t) ** 2 * start.y + 2 * t * (1 - t) * via.y + t ** 2 * end.y;
-    if (x < CLEARANCE || x > DIAGRAM.width - CLEARANCE || y < 0 || y > DIAGRAM.height) return false;
+    if (x < 1 || x > DIAGRAM.width - 1 || y < 0 || y > DIAGRAM.height) return false;
     const touches = others.some(
       (other) =>
         Math.abs(x - other.x) < NODE.width / 2 + CLEARANCE &&

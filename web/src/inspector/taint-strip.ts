@@ -12,6 +12,7 @@ import {
   zoom,
 } from "../format/strip-layout.ts";
 import { ModelElement } from "./model-element.ts";
+import type { Strip } from "./strip-cache.ts";
 import { paintStrip, paletteOf } from "./strip-painter.ts";
 import { parts } from "./theme.ts";
 
@@ -60,6 +61,7 @@ export class TaintStrip extends ModelElement {
   #width = 0;
   #segments: readonly Segment[] = [];
   #cursor = 0;
+  #painted: { look: string; strip: Strip | undefined } = { look: "", strip: undefined };
   #drag: { x: number; window: Window; moved: boolean } | undefined;
   readonly #resized = new ResizeObserver(([entry]) => {
     this.#width = Math.floor(entry?.contentRect.width ?? 0);
@@ -125,18 +127,24 @@ export class TaintStrip extends ModelElement {
     const canvas = this.renderRoot.querySelector("canvas");
     const context = canvas?.getContext("2d");
     if (canvas == null || context == null || this.#width === 0) return;
+    const window = this.model.windowOf(this.buffer);
+    const picked = this.#picked(window);
     const scale = globalThis.devicePixelRatio || 1;
-    const width = Math.round(this.#width * scale);
-    const height = Math.round(STRIP_HEIGHT * scale);
-    if (canvas.width !== width) canvas.width = width;
-    if (canvas.height !== height) canvas.height = height;
-    paintStrip(
-      context,
-      this.#segments,
-      paletteOf(this),
+    const strip = this.model.strips.value.get(this.buffer.bufferId);
+    const look = [
       scale,
-      this.#picked(this.model.windowOf(this.buffer)),
-    );
+      this.#width,
+      this.scheme,
+      window.start,
+      window.end,
+      picked?.left,
+      picked?.right,
+    ].join();
+    if (look === this.#painted.look && strip === this.#painted.strip) return;
+    this.#painted = { look, strip };
+    canvas.width = Math.round(this.#width * scale);
+    canvas.height = Math.round(STRIP_HEIGHT * scale);
+    paintStrip(context, this.#segments, paletteOf(this), scale, picked);
   }
 
   /** Zooms about `around`, by default the middle of what is shown. */
