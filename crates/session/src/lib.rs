@@ -1,4 +1,60 @@
-//! The session protocol: one coordinator, one environment, one to four agents, stepped in lockstep.
+//! The session protocol: one coordinator, one environment, one to four agents, stepped in lockstep, and restored whole
+//! or not at all.
+//!
+//! A session stands at a *boundary* and moves by *transitions*: every agent prepares a decision, the coordinator makes
+//! one complete batch of controls out of them, the environment advances once, the task judges once, every agent commits.
+//! Only then is the next boundary committed. An *epoch* is one uninterrupted timeline: the first failure that cannot be
+//! resolved ends it for the whole group, and only a group restore under a new epoch goes on. A *checkpoint* is every
+//! participant's state at one committed boundary in one envelope; a *trace* is what every transition did, in a form that
+//! can be compared between runs.
+//!
+//! # Whose responsibility
+//!
+//! [`Environment`], [`Agent`], [`Task`] and [`Executor`] do the work of a simulation and check their own states. The
+//! [`ParticipantRuntime`] around a participant checks session, epoch, phase, step and parameters, runs one operation at
+//! a time and repeats answers instead of work. The [`Coordinator`] decides the order and verifies every answer before
+//! acting on it. A [`Transport`] carries requests to one incarnation of one participant ([`Direct`]: in the same
+//! program). Wall time ([`Clock`]), storage ([`SessionStore`]) and the making of participants ([`ParticipantFactory`])
+//! are the host's. Everything is single-threaded and waits only where a participant, the store or the clock does.
+//!
+//! # Invariants
+//!
+//! - The phase changes only along the edges of [`PhaseEdge::all`]; anything else is refused and changes nothing.
+//! - A caller's mistake is a refusal ([`SessionError::is_refusal`]): the session is what it was.
+//! - Nothing prepares unless every participant says that all of its state reads cleanly; a checkpoint of state that
+//!   does not is refused with the report.
+//! - The task hears of a transition only after the world's whole answer was verified, and exactly once.
+//! - An epoch's name is used once, as is a checkpoint's, as is a restore token.
+//! - What a restore installs was built and checked before anyone staged; whoever staged or may have staged in a restore
+//!   that failed must be replaced before the next.
+//! - Dispatch order, transport and restores leave no mark on the behaviour half of a trace.
+//!
+//! # What it does not do
+//!
+//! It knows no device, no browser and no file. It does not retry, guess inputs, or go on without a participant. It
+//! carries no audio, publishes nothing beyond its observer, and has no reset of an episode.
+//!
+//! # Example
+//!
+//! ```
+//! use wellwritten_session::{Phase, PhaseMachine, TickClock, RationalNs, TraceVerdict, compare_traces};
+//!
+//! // A session changes phase along legal edges only.
+//! let mut machine = PhaseMachine::starting();
+//! machine.go(Phase::Ready { boundary: 0 })?;
+//! machine.go(Phase::Preparing { boundary: 0 })?;
+//! let refused = machine.go(Phase::Paused { boundary: 0 }).unwrap_err();
+//! assert_eq!(refused.to_string(), "a session cannot go from Preparing(0) to Paused(0)");
+//!
+//! // Time is exact: 60 Hz over 1 ms ticks.
+//! let mut clock = TickClock::new(RationalNs::from_nanoseconds(1_000_000));
+//! let step = RationalNs::new(50_000_000, 3)?;
+//! assert_eq!([clock.advance(step)?, clock.advance(step)?, clock.advance(step)?], [16, 17, 17]);
+//!
+//! // A comparison that compared nothing says so.
+//! assert_eq!(compare_traces(&[], &[]).verdict, TraceVerdict::NothingCompared);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod agent;
 mod artifact;

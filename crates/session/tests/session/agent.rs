@@ -71,7 +71,7 @@ impl LcgAgent {
     }
 
     fn telemetry(&self) -> AgentTelemetry {
-        let hz = f64::from((self.state.lcg >> 40) as u16);
+        let hz = f64::from(u16::try_from(self.state.lcg >> 48).unwrap());
         AgentTelemetry {
             brain_ticks: U64(self.state.ticks),
             population_rate_hz: hz,
@@ -152,7 +152,9 @@ impl Agent for LcgAgent {
 
     async fn commit(&mut self, scope: &Scope, parameters: &Commit) -> Result<Committed, ParticipantError> {
         self.reach("commit").await?;
-        let red = parameters.next_input.view("arena").unwrap().pixels.bytes()[0];
+        let pixels = &parameters.next_input.view("arena").unwrap().pixels;
+        self.bench.seen.borrow_mut().push(pixels.clone());
+        let red = pixels.bytes()[0];
         self.mix(u64::from(red));
         for stimulus in &parameters.task_stimulations {
             self.mix(stimulus.duration_ms.to_bits());

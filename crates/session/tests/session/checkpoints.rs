@@ -9,7 +9,7 @@ use wellwritten_session::{
     Transport,
 };
 use wellwritten_store::MediumError;
-use wellwritten_store::testing::Fault as MediumFault;
+use wellwritten_store::testing::{Fault as MediumFault, SimulatedMedium};
 
 use crate::rig::{Fault, Rig, RigOptions, id, turns_pass};
 
@@ -28,7 +28,7 @@ fn it_goes_back_to_where_it_came_from() {
 
 #[test]
 fn it_is_refused_anywhere_but_a_committed_boundary() {
-    let starting = Rig::starting(RigOptions::default(), Rc::default(), Default::default());
+    let starting = Rig::starting(RigOptions::default(), Rc::default(), SimulatedMedium::new());
     assert!(matches!(block_on(starting.session.checkpoint(None)), Err(SessionError::InvalidPhase { .. })));
     assert_eq!(starting.session.phase(), Phase::Starting);
 

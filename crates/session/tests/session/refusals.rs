@@ -8,7 +8,7 @@ use wellwritten_session::{
     RestoreRequest, RunOptions, SessionError,
 };
 
-use crate::rig::{Bench, Factory, ManualClock, Rig, id};
+use crate::rig::{Bench, Factory, ManualClock, Rig, RigOptions, id};
 use crate::task::CounterTask;
 
 #[test]
@@ -65,7 +65,7 @@ fn the_fence_lets_nothing_through_but_a_coherent_restore() {
 
 #[test]
 fn a_session_without_a_store_says_so() {
-    let session = compose(vec![("fly-a", "p1")], None).unwrap();
+    let session = compose(&[("fly-a", "p1")], None).unwrap();
     block_on(session.bootstrap()).unwrap();
     assert_eq!(session.status().epoch, id("e1"));
     assert!(matches!(block_on(session.checkpoint(None)), Err(SessionError::NoStore)));
@@ -75,18 +75,18 @@ fn a_session_without_a_store_says_so() {
 #[test]
 fn a_composition_that_cannot_run_is_refused_before_anything_is_built() {
     for agents in [vec![], vec![("fly-a", "p1"), ("fly-a", "p2")], vec![("fly-a", "p1"), ("fly-b", "p1")], vec![("world", "p1")]] {
-        assert!(matches!(compose(agents, None), Err(SessionError::Composition { .. })));
+        assert!(matches!(compose(&agents, None), Err(SessionError::Composition { .. })));
     }
     let long = "a".repeat(Composition::MAX_AGENT_ID + 1);
-    assert!(matches!(compose(vec![(&long, "p1")], None), Err(SessionError::Composition { .. })));
+    assert!(matches!(compose(&[(&long, "p1")], None), Err(SessionError::Composition { .. })));
     // The world has port p1; nobody drives it.
-    assert!(matches!(compose(vec![("fly-a", "p9")], None), Err(SessionError::Composition { .. })));
-    let session = compose(vec![("fly-a", "p1")], Some(&"e".repeat(Composition::MAX_EPOCH + 1))).unwrap();
+    assert!(matches!(compose(&[("fly-a", "p9")], None), Err(SessionError::Composition { .. })));
+    let session = compose(&[("fly-a", "p1")], Some(&"e".repeat(Composition::MAX_EPOCH + 1))).unwrap();
     assert!(matches!(block_on(session.bootstrap()), Err(SessionError::EpochName { .. })));
     assert_eq!(session.phase(), Phase::Starting);
 }
 
-fn compose(agents: Vec<(&str, &str)>, epoch: Option<&str>) -> Result<Coordinator, SessionError> {
+fn compose(agents: &[(&str, &str)], epoch: Option<&str>) -> Result<Coordinator, SessionError> {
     let bench = Rc::new(Bench::default());
     let composition = Composition {
         session_id: id("demo"),
@@ -122,14 +122,14 @@ fn an_epoch_that_began_is_never_begun_again() {
     let Rig { bench, medium, store, session, .. } = rig;
     drop(session);
     drop(store);
-    let options = crate::rig::RigOptions { epoch: Some(id("e1")), ..Default::default() };
+    let options = RigOptions { epoch: Some(id("e1")), ..RigOptions::default() };
     let rig = Rig::starting(options, bench.clone(), medium.clone());
     let error = block_on(rig.session.bootstrap()).unwrap_err();
     assert_eq!((error.code(), rig.session.phase()), (ErrorCode::StaleEpoch, Phase::Starting));
     let Rig { store, session, .. } = rig;
     drop(session);
     drop(store);
-    let rig = Rig::starting(Default::default(), bench, medium);
+    let rig = Rig::starting(RigOptions::default(), bench, medium);
     block_on(rig.session.bootstrap()).unwrap();
     assert_eq!(rig.session.status().epoch, id("e2"));
 }

@@ -41,28 +41,6 @@ fn restores_and_steps(rig: &Rig, checkpoint_id: &str) {
     rig.steps(2);
 }
 
-/// Commits a copy of `good` as `bad`, with one payload changed and every digest of the envelope recomputed.
-fn commit_changed(rig: &Rig, payload: &str, change: impl Fn(&[u8]) -> Vec<u8>) {
-    let mut store = block_on(rig.store.lock());
-    let bytes = block_on(store.read(&id("good"))).unwrap();
-    let envelope = decode(&bytes).unwrap();
-    let payloads: Vec<(Id, Vec<u8>)> = envelope
-        .payloads
-        .iter()
-        .map(|view| {
-            let changed = if view.name.as_str() == payload { change(view.bytes) } else { view.bytes.to_vec() };
-            (view.name.clone(), changed)
-        })
-        .collect();
-    assert!(payloads.iter().any(|(name, bytes)| name.as_str() == payload && *bytes != envelope.payload(name).unwrap()));
-    let manifest = Manifest {
-        checkpoint_id: id("bad"),
-        payloads: Vec::<PayloadRow>::new(),
-        ..envelope.manifest.clone()
-    };
-    commit(&mut store, &manifest, &payloads);
-}
-
 fn commit(
     store: &mut Store<wellwritten_store::testing::SimulatedMedium>,
     manifest: &Manifest,
@@ -82,34 +60,35 @@ fn commit(
     .unwrap();
 }
 
-/// The payload under the checkpoint's new name, with its body changed: only the body's owner can notice.
-fn reframed(bytes: &[u8], change: &dyn Fn(&[u8]) -> Vec<u8>) -> Vec<u8> {
-    let payload = StatePayload::decode(bytes).unwrap();
-    let mut header = payload.header.clone();
-    header.checkpoint_id = id("bad");
-    StatePayload::encode(&header, &change(payload.body)).unwrap()
-}
-
-/// Commits `bad`: every payload reframed under its name, one of them with a changed body.
-fn commit_reframed(rig: &Rig, payload: &str, change: impl Fn(&[u8]) -> Vec<u8>) {
+/// Commits `bad`: a copy of `good` under its own name, every frame and digest recomputed. `body` changes what is inside
+/// one payload's frame, `frame` the finished frame of one payload.
+fn commit_copy(rig: &Rig, payload: &str, body: &dyn Fn(&[u8]) -> Vec<u8>, frame: &dyn Fn(&mut Vec<u8>)) {
     let mut store = block_on(rig.store.lock());
     let bytes = block_on(store.read(&id("good"))).unwrap();
     let envelope = decode(&bytes).unwrap();
-    let same: &dyn Fn(&[u8]) -> Vec<u8> = &|body| body.to_vec();
-    let payloads: Vec<(Id, Vec<u8>)> = envelope
-        .payloads
-        .iter()
-        .map(|view| {
-            let change: &dyn Fn(&[u8]) -> Vec<u8> = if view.name.as_str() == payload { &change } else { same };
-            (view.name.clone(), reframed(view.bytes, change))
-        })
-        .collect();
+    let mut payloads = Vec::new();
+    for view in &envelope.payloads {
+        let good = StatePayload::decode(view.bytes).unwrap();
+        let mut header = good.header.clone();
+        header.checkpoint_id = id("bad");
+        let is_it = view.name.as_str() == payload;
+        let content = if is_it { body(good.body) } else { good.body.to_vec() };
+        let mut framed = StatePayload::encode(&header, &content).unwrap();
+        if is_it {
+            frame(&mut framed);
+        }
+        payloads.push((view.name.clone(), framed));
+    }
     let manifest = Manifest {
         checkpoint_id: id("bad"),
         payloads: Vec::<PayloadRow>::new(),
         ..envelope.manifest.clone()
     };
     commit(&mut store, &manifest, &payloads);
+}
+
+fn commit_reframed(rig: &Rig, payload: &str, body: impl Fn(&[u8]) -> Vec<u8>) {
+    commit_copy(rig, payload, &body, &|_| {});
 }
 
 const PAYLOADS: [&str; 8] = [
@@ -128,14 +107,14 @@ fn a_reframed_copy_without_a_change_restores() {
 #[test]
 fn one_flipped_bit_in_any_payload_is_refused_by_its_consumer() {
     for payload in PAYLOADS {
-        let rig = failed();
-        commit_changed(&rig, payload, |bytes| {
-            let mut bytes = bytes.to_vec();
-            let middle = bytes.len() * 3 / 4;
-            bytes[middle] ^= 4;
-            bytes
-        });
-        refused_everywhere(&rig, payload);
+        for quarter in 0..4 {
+            let rig = failed();
+            commit_copy(&rig, payload, &|body| body.to_vec(), &|framed| {
+                let position = framed.len() * quarter / 4;
+                framed[position] ^= 4;
+            });
+            refused_everywhere(&rig, payload);
+        }
     }
 }
 
@@ -175,9 +154,13 @@ fn refused_everywhere(rig: &Rig, payload: &str) {
     };
     let mut expected = expected.to_vec();
     expected.sort_unstable();
-    // The world is asked first where the checkpoint's name alone was changed: it refuses, and taints nobody.
-    let found = tainted(&rig.session);
-    assert!(found == expected || found.is_empty(), "{payload}: {found:?}");
+    assert_eq!(tainted(&rig.session), expected, "{payload}: {error}");
+    let blamed = match (payload, error.participant()) {
+        ("world", Some(participant)) => participant.as_str() == "world",
+        (_, Some(participant)) => payload.strip_prefix("agent-") == Some(participant.as_str()),
+        (_, None) => error.to_string().contains(payload),
+    };
+    assert!(blamed, "{payload}: {error}");
     for participant in ["world", "fly-a", "fly-b"] {
         assert_ne!(epoch_of(rig, participant).as_deref(), Some("e2"), "{payload}: {participant}");
     }
@@ -185,6 +168,7 @@ fn refused_everywhere(rig: &Rig, payload: &str) {
     restores_and_steps(rig, "good");
 }
 
+/// The epoch a participant says it runs in.
 fn epoch_of(rig: &Rig, participant: &str) -> Option<String> {
     let request = Request {
         request_id: RequestId(0),
@@ -237,6 +221,50 @@ fn a_refused_activation_is_blamed_and_taints_the_group() {
         let error = block_on(rig.session.restore(named("good"))).unwrap_err();
         assert!(error.to_string().contains("fly-a") && error.to_string().contains("world"), "{error}");
         block_on(rig.session.replace_participants()).unwrap();
+        restores_and_steps(&rig, "good");
+    }
+}
+
+#[test]
+fn a_world_that_comes_back_as_another_one_never_runs() {
+    for lie in ["restoredInspection", "restoredBoundary", "restoredTime", "restoredView"] {
+        let rig = failed();
+        lie.clone_into(&mut rig.bench.lie.borrow_mut());
+        let error = block_on(rig.session.restore(named("good"))).unwrap_err();
+        assert_eq!(error.participant(), Some(&id("world")), "{lie}: {error}");
+        assert_eq!(tainted(&rig.session), ["fly-a", "fly-b", "world"], "{lie}");
+        rig.bench.lie.borrow_mut().clear();
+        block_on(rig.session.replace_participants()).unwrap();
+        restores_and_steps(&rig, "good");
+    }
+}
+
+#[test]
+fn the_coordinators_record_must_say_what_the_manifest_says() {
+    type Change = fn(&mut serde_json::Value);
+    let changes: [(&str, Change); 7] = [
+        ("committedStep", |record| record["committedStep"] = "3".into()),
+        ("worldTime", |record| record["worldTime"]["numerator"] = "1".into()),
+        ("agents[fly-a].brainTicks", |record| record["agents"][0]["brainTicks"] = "1".into()),
+        ("agents[fly-b].remainder", |record| {
+            record["agents"][1]["remainder"] = serde_json::json!({"numerator": "0", "denominator": "1"});
+        }),
+        ("agents[fly-a].seed", |record| record["agents"][0]["seed"] = 8.into()),
+        ("agents[fly-a].portId", |record| record["agents"][0]["portId"] = "p2".into()),
+        ("agents", |record| {
+            record["agents"].as_array_mut().unwrap().pop();
+        }),
+    ];
+    for (field, change) in changes {
+        let rig = failed();
+        commit_reframed(&rig, "coordinator-admission", |body| {
+            let mut record: serde_json::Value = serde_json::from_slice(body).unwrap();
+            change(&mut record);
+            serde_json::to_vec(&record).unwrap()
+        });
+        let error = block_on(rig.session.restore(named("bad"))).unwrap_err();
+        assert!(error.to_string().contains(&format!("its {field} is")), "{field}: {error}");
+        assert!(tainted(&rig.session).is_empty());
         restores_and_steps(&rig, "good");
     }
 }

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use futures::executor::block_on;
 use futures::lock::Mutex;
 use wellwritten_session::{
-    AgentBinding, Clock, Composition, Coordinator, Digest, Direct, DispatchOrder, ErrorCode, Host, Id,
+    AgentBinding, Artifact, Clock, Composition, Coordinator, Digest, Direct, DispatchOrder, ErrorCode, Host, Id,
     IdentityExecutor, MutationCertainty, ParticipantError, ParticipantFactory, SessionEvent, SessionStore, Transport,
 };
 use wellwritten_store::testing::SimulatedMedium;
@@ -56,6 +56,12 @@ pub struct Bench {
     pub cheats: Cell<bool>,
     /// The world shows a frame that is too short.
     pub short_frame: Cell<bool>,
+    /// What the world lies about when it next answers, by field.
+    pub lie: RefCell<String>,
+    /// Frames as agents were given them at their last commit, in the order they committed.
+    pub seen: RefCell<Vec<Artifact>>,
+    /// Agents are built as another incarnation than was asked for.
+    pub is_impostor: Cell<bool>,
     /// An agent runs this many ticks too many.
     pub extra_ticks: Cell<u64>,
 }
@@ -147,7 +153,8 @@ impl ParticipantFactory for Factory {
     async fn make_agent(&self, agent_id: &Id, incarnation_id: &Id) -> Result<Rc<dyn Transport>, ParticipantError> {
         let (_, seed) = self.agents.iter().find(|(agent, _)| agent == agent_id).unwrap();
         let agent = LcgAgent::new(self.bench.clone(), agent_id.clone(), *seed);
-        let route = Direct::agent(id("demo"), incarnation_id.clone(), Box::new(agent));
+        let life = if self.bench.is_impostor.get() { id("incarnation-999") } else { incarnation_id.clone() };
+        let route = Direct::agent(id("demo"), life, Box::new(agent));
         self.bench.routes.borrow_mut().insert(agent_id.to_string(), route.clone());
         Ok(route)
     }

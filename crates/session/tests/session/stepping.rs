@@ -9,6 +9,8 @@ use wellwritten_session::{
     SessionEvent, Transport, U64,
 };
 
+use wellwritten_store::testing::SimulatedMedium;
+
 use crate::rig::{Bench, Fault, Rig, RigOptions, id, turns_pass};
 
 #[test]
@@ -46,7 +48,7 @@ fn sixty_hertz_over_one_millisecond_ticks_is_16_17_17() {
 
 #[test]
 fn bootstrap_moves_nothing_and_a_second_one_does_no_harm() {
-    let rig = Rig::starting(RigOptions::default(), Rc::default(), Default::default());
+    let rig = Rig::starting(RigOptions::default(), Rc::default(), SimulatedMedium::new());
     block_on(rig.session.bootstrap()).unwrap();
     assert_eq!(rig.bench.logged(), ["world.initialize", "task.bootstrap", "fly-a.initialize", "fly-b.initialize"]);
     let before = rig.session.status();
@@ -175,6 +177,30 @@ fn a_declared_delay_repeats_the_first_frame() {
 }
 
 #[test]
+fn one_shared_image_reaches_every_agent() {
+    let rig = Rig::ready();
+    rig.steps(2);
+    let seen = rig.bench.seen.borrow();
+    assert_eq!(seen.len(), 4);
+    assert!(seen[0].is_same(&seen[1]) && seen[2].is_same(&seen[3]));
+    assert!(!seen[1].is_same(&seen[2]));
+}
+
+#[test]
+fn another_incarnation_is_never_reached_in_silence() {
+    let rig = Rig::ready();
+    rig.save("good");
+    rig.fail();
+    rig.bench.is_impostor.set(true);
+    let error = block_on(rig.session.replace_participants()).unwrap_err();
+    assert_eq!((error.code(), error.participant()), (ErrorCode::IdentityMismatch, Some(&id("fly-a"))));
+    assert!(error.to_string().contains("incarnation-999"), "{error}");
+    // Nothing was replaced: what was there still restores.
+    rig.bench.is_impostor.set(false);
+    block_on(rig.session.restore(wellwritten_session::RestoreRequest::default())).unwrap();
+}
+
+#[test]
 fn a_world_that_moved_without_its_view_fails_before_any_reward() {
     let rig = Rig::ready();
     rig.bench.short_frame.set(true);
@@ -183,6 +209,24 @@ fn a_world_that_moved_without_its_view_fails_before_any_reward() {
     assert_eq!((error.code(), error.participant()), (ErrorCode::BufferInvalid, Some(&id("world"))));
     assert!(!rig.bench.logged().iter().any(|point| point.contains("evaluate") || point.contains("commit")));
     assert_eq!(rig.session.phase(), Phase::Failed);
+}
+
+#[test]
+fn whatever_the_world_lies_about_fails_the_transition_before_the_task_hears_of_it() {
+    let lies = [
+        "batchId", "appliedFromStep", "nextStep", "controls", "boundary", "worldTime", "engineFrame",
+        "inspectionSchema", "viewMissing", "viewStale", "viewFromTheFuture", "viewTwice",
+    ];
+    for lie in lies {
+        let rig = Rig::ready();
+        rig.steps(1);
+        lie.clone_into(&mut rig.bench.lie.borrow_mut());
+        rig.bench.logged();
+        let error = block_on(rig.session.step()).unwrap_err();
+        assert_eq!(error.participant(), Some(&id("world")), "{lie}: {error}");
+        assert!(!rig.bench.logged().iter().any(|point| point == "task.evaluate"), "{lie}");
+        assert_eq!((rig.session.phase(), rig.session.status().boundary), (Phase::Failed, 1), "{lie}");
+    }
 }
 
 #[test]

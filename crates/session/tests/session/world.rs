@@ -161,8 +161,31 @@ impl Environment for CounterWorld {
         self.state.time = self.state.time.checked_add(RationalNs::new(50_000_000, 3).unwrap()).unwrap();
         self.state.frames.push((self.state.step, self.state.counter));
         self.bench.reach("world", "advance").await?;
-        let observation = self.observe();
-        Ok(batch.applied(scope, observation).unwrap())
+        let mut observation = self.observe();
+        let lie = self.bench.lie.borrow().clone();
+        match lie.as_str() {
+            "boundary" => observation.boundary.0 += 1,
+            "worldTime" => observation.world_time = RationalNs::ZERO,
+            "engineFrame" => observation.engine_frame = Some("x".repeat(65)),
+            "inspectionSchema" => {
+                let other = SchemaRef::synthetic(id("other.inspection"), 1);
+                observation.inspection = TypedValue::new(other, serde_json::Map::new()).unwrap();
+            }
+            "viewMissing" => observation.sensory_views.clear(),
+            "viewStale" => observation.sensory_views[0].produced_step = scope.step,
+            "viewFromTheFuture" => observation.sensory_views[0].produced_step.0 += 1,
+            "viewTwice" => observation.sensory_views.push(observation.sensory_views[0].clone()),
+            _ => {}
+        }
+        let mut result = batch.applied(scope, observation).unwrap();
+        match lie.as_str() {
+            "batchId" => result.batch_id = id("batch-e1-9"),
+            "appliedFromStep" => result.applied_from_step.0 += 1,
+            "nextStep" => result.next_step.0 += 1,
+            "controls" => result.applied_controls_digest = digest_of("other controls"),
+            _ => {}
+        }
+        Ok(result)
     }
 
     async fn capture(&mut self) -> Result<Vec<u8>, ParticipantError> {
@@ -183,6 +206,17 @@ impl Environment for CounterWorld {
         self.bench.reach("world", "activate").await?;
         self.state = self.staged.take().unwrap();
         self.rendered.clear();
-        Ok(self.observe())
+        let mut observation = self.observe();
+        match self.bench.lie.borrow().as_str() {
+            "restoredInspection" => {
+                let other = serde_json::json!({"counter": 77, "step": self.state.step});
+                observation.inspection = TypedValue::from_serialize(inspection_schema(), &other).unwrap();
+            }
+            "restoredBoundary" => observation.boundary.0 += 1,
+            "restoredTime" => observation.world_time = RationalNs::ZERO,
+            "restoredView" => observation.sensory_views.clear(),
+            _ => {}
+        }
+        Ok(observation)
     }
 }
