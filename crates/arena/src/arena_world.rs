@@ -330,6 +330,11 @@ impl Environment for ArenaWorld {
             payload::decode::<WorldScalars>(payload, PayloadKind::World, identity, &CAPTURED_WORDS)
                 .map_err(incompatible)?;
         let impossible = |what| incompatible(PayloadError::Impossible { what });
+        // The next boundary must still have a world time.
+        let next = scalars.boundary.checked_add(1);
+        if next.is_none_or(|next| step_duration().checked_mul_u64(next.get()).is_err()) {
+            return Err(impossible("the boundary"));
+        }
         let captured: [Vec<u32>; 5] = words
             .try_into()
             .map_err(|_| impossible("the number of buffers"))?;

@@ -338,3 +338,134 @@ fn contexts(inspection: &Inspection) -> Result<BTreeMap<Id, TypedValue>, TaskErr
     };
     inspection.flies.iter().map(context).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena_world::step_duration;
+    use crate::schemas::InspectedFood;
+    use wellwritten_envelope::Scope;
+
+    fn inspection(eaten: [u32; 2]) -> TypedValue {
+        let fly = |(name, eaten): (&str, u32)| InspectedFly {
+            agent_id: known_id(name),
+            x: 1,
+            y: 2,
+            heading: 3,
+            speed: 4,
+            eaten,
+        };
+        let flies: Vec<InspectedFly> = ["fly-a", "fly-b"].into_iter().zip(eaten).map(fly).collect();
+        let food = InspectedFood {
+            present: 6,
+            eaten: eaten.iter().sum(),
+        };
+        TypedValue::from_serialize(inspection_schema(), &Inspection { flies, food }).unwrap()
+    }
+
+    fn bindings() -> Vec<PortBinding> {
+        let binding = |port: &str, agent: &str| PortBinding {
+            port_id: known_id(port),
+            agent_id: known_id(agent),
+        };
+        vec![binding("p1", "fly-a"), binding("p2", "fly-b")]
+    }
+
+    fn judge(task: &mut dyn Task, step: u64, eaten: [u32; 2]) -> Result<Evaluation, TaskError> {
+        let scope = Scope {
+            session_id: known_id("demo"),
+            epoch: known_id("e1"),
+            step: U64(step),
+        };
+        task.evaluate_transition(&Transition {
+            scope: &scope,
+            old_inspection: &inspection([0, 0]),
+            new_inspection: &inspection(eaten),
+            world_time: step_duration(),
+            controls: &[],
+            bindings: &bindings(),
+        })
+    }
+
+    fn started(end: EpisodeEnd, eaten: [u32; 2]) -> Foraging {
+        let mut task = Foraging::new(end);
+        task.bootstrap(&known_id("e1"), &inspection(eaten), &bindings())
+            .unwrap();
+        task
+    }
+
+    #[test]
+    fn a_meal_is_an_event_and_a_reward_and_every_fifth_arouses() {
+        let mut task = started(EpisodeEnd::Never, [4, 0]);
+        let evaluation = judge(&mut task, 0, [5, 1]).unwrap();
+        let kinds: Vec<&str> = evaluation
+            .events
+            .iter()
+            .map(|event| event.kind_id.as_str())
+            .collect();
+        assert_eq!(kinds, ["eat", "milestone", "eat"]);
+        let first = &evaluation.outcomes[&known_id("fly-a")];
+        assert_eq!((first.rewards.len(), first.stimulations.len()), (1, 1));
+        assert_eq!(first.rewards[0].event_id, evaluation.events[0].id);
+        let second = &evaluation.outcomes[&known_id("fly-b")];
+        assert_eq!((second.rewards.len(), second.stimulations.len()), (1, 0));
+        let quiet = judge(&mut task, 1, [5, 1]).unwrap();
+        assert!(quiet.events.is_empty());
+        assert_eq!(quiet.outcomes[&known_id("fly-a")], AgentOutcome::default());
+        assert_eq!(task.rebase_ids(&known_id("e2")).len(), 3);
+    }
+
+    #[test]
+    fn meals_that_cannot_be_are_refused() {
+        for eaten in [[4, 2], [3, 0], [9, 9]] {
+            assert!(
+                judge(&mut started(EpisodeEnd::Never, [4, 0]), 0, eaten).is_err(),
+                "{eaten:?}"
+            );
+        }
+        assert!(judge(&mut Foraging::new(EpisodeEnd::Never), 0, [0, 0]).is_err());
+    }
+
+    #[test]
+    fn the_episode_ends_when_it_should() {
+        let mut task = started(EpisodeEnd::AfterMeals(2), [0, 0]);
+        assert_eq!(judge(&mut task, 0, [1, 0]).unwrap().episode_request, None);
+        assert!(
+            judge(&mut task, 1, [1, 1])
+                .unwrap()
+                .episode_request
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn a_ledger_is_taken_only_with_its_world_its_boundary_and_its_rules() {
+        let mut task = started(EpisodeEnd::Never, [0, 0]);
+        judge(&mut task, 0, [1, 0]).unwrap();
+        let ledger = task.capture().unwrap();
+        let epoch = known_id("e2");
+        let mut restored = task
+            .restored(&epoch, 1, &ledger, &inspection([1, 0]))
+            .unwrap();
+        assert_eq!(restored.capture().unwrap(), ledger);
+        assert_eq!(judge(restored.as_mut(), 1, [1, 1]).unwrap().events.len(), 1);
+        assert!(
+            task.restored(&epoch, 2, &ledger, &inspection([1, 0]))
+                .is_err()
+        );
+        assert!(
+            task.restored(&epoch, 1, &ledger, &inspection([0, 1]))
+                .is_err()
+        );
+        assert!(
+            task.restored(&epoch, 1, &inspection([1, 0]), &inspection([1, 0]))
+                .is_err()
+        );
+        let other = Foraging::new(EpisodeEnd::AfterMeals(9));
+        assert!(
+            other
+                .restored(&epoch, 1, &ledger, &inspection([1, 0]))
+                .is_err()
+        );
+    }
+}

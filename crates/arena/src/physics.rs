@@ -215,3 +215,133 @@ impl Fly {
             && self.speed <= WALK_SPEED
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::Draw;
+    use crate::kernels::field::{FOOD_WAIT, FOOD_WORDS, FOOD_X, FOOD_Y};
+
+    fn crowd(draw: &mut Draw) -> Flies {
+        // Close enough that most of them bump.
+        let flies = (0..4)
+            .map(|_| Fly {
+                x: (WIDTH << POSITION_BITS) - 1 - draw.below(6 << POSITION_BITS),
+                y: draw.below(6 << POSITION_BITS),
+                heading: draw.below(TURN),
+                speed: draw.below(WALK_SPEED),
+                eaten: draw.below(100),
+            })
+            .collect();
+        Flies { flies }
+    }
+
+    fn food_at(x: u32, y: u32) -> Food {
+        let mut words = Food::new(1, &[]).words().to_vec();
+        for slot in words.chunks_mut(FOOD_WORDS as usize).take(6) {
+            slot[FOOD_WAIT as usize] = 9;
+        }
+        words[FOOD_WAIT as usize] = 0;
+        words[FOOD_X as usize] = x;
+        words[FOOD_Y as usize] = y;
+        Food::from_words(words).unwrap()
+    }
+
+    /// Oracle: the same crowd in the opposite order, stepped and turned round again.
+    #[test]
+    fn the_order_of_flies_does_not_matter() {
+        let mut bumped = 0;
+        for seed in 0..200 {
+            let mut draw = Draw::new(seed);
+            let mut forward = crowd(&mut draw);
+            let mut backward = forward.clone();
+            backward.flies.reverse();
+            let mut actions: Vec<Action> = (0..4)
+                .map(|_| Action {
+                    walk: draw.below(2) == 1,
+                    feed: true,
+                    turn: draw.below(513).cast_signed() - 256,
+                })
+                .collect();
+            let mut alone = forward.clone();
+            for (fly, action) in alone.flies.iter_mut().zip(&actions) {
+                fly.walk(*action);
+            }
+            let (mut food, mut same_food) = (food_at(0, 3), food_at(0, 3));
+            forward.step(&actions, &mut food);
+            actions.reverse();
+            backward.step(&actions, &mut same_food);
+            backward.flies.reverse();
+            assert_eq!(forward, backward, "seed {seed}");
+            assert_eq!(food, same_food, "seed {seed}");
+            assert!(
+                Flies::from_words(&forward.words()) == Some(forward.clone()),
+                "seed {seed}"
+            );
+            bumped += u32::from(
+                forward
+                    .flies
+                    .iter()
+                    .zip(&alone.flies)
+                    .any(|(a, b)| (a.x, a.y) != (b.x, b.y)),
+            );
+        }
+        assert!(bumped > 150, "only {bumped} crowds bumped");
+    }
+
+    #[test]
+    fn the_nearer_hungry_fly_eats_once_across_the_edge() {
+        let fly = |x: u32, y: u32| Fly {
+            x: x << POSITION_BITS,
+            y: y << POSITION_BITS,
+            heading: 0,
+            speed: 0,
+            eaten: 0,
+        };
+        let mut flies = Flies {
+            flies: vec![fly(250, 100), fly(2, 100)],
+        };
+        let mut food = food_at(255, 100);
+        let feeding = Action {
+            feed: true,
+            ..Action::default()
+        };
+        flies.step(&[feeding, Action::default()], &mut food);
+        assert_eq!(
+            (flies.flies[0].eaten, flies.flies[1].eaten, food.present()),
+            (1, 0, 0)
+        );
+        let mut food = food_at(255, 100);
+        flies.step(&[feeding, feeding], &mut food);
+        assert_eq!(
+            (flies.flies[0].eaten, flies.flies[1].eaten, food.eaten()),
+            (1, 1, 1)
+        );
+        let mut away = food_at(128, 20);
+        flies.step(&[feeding, feeding], &mut away);
+        assert_eq!(
+            (away.present(), away.eaten()),
+            (1, 0),
+            "canary: what is out of reach stays"
+        );
+    }
+
+    #[test]
+    fn words_that_are_no_flies_are_refused() {
+        let words = Flies::new(2).words();
+        assert!(Flies::from_words(&words).is_some());
+        for (at, word) in [
+            (0, WIDTH << 16),
+            (1, HEIGHT << 16),
+            (2, TURN),
+            (3, WALK_SPEED + 1),
+            (5, 1),
+            (16, 1),
+        ] {
+            let mut wrong = words.clone();
+            wrong[at] = word;
+            assert_eq!(Flies::from_words(&wrong), None, "word {at}");
+        }
+        assert_eq!(Flies::from_words(&words[1..]), None);
+    }
+}

@@ -157,3 +157,96 @@ impl Eye<'_> {
         if count == 0 { 0 } else { sum / count }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::{CELLS, TURN};
+    use crate::guarded_words::bytes_from_words;
+    use crate::kernels::view;
+    use crate::physics::Flies;
+
+    const SOMEWHERE: Pose = Pose {
+        x: 3 << 16,
+        y: 190 << 16,
+        heading: 0,
+    };
+
+    /// A view of nothing but one mark, at `(x, y)` around the torus.
+    fn marked(x: i32, y: i32, mark: u32) -> Vec<u8> {
+        let mut words = vec![0xff00_0000; CELLS as usize];
+        words[(wrap(y, HEIGHT) * WIDTH + wrap(x, WIDTH)) as usize] = 0xff00_0000 | (mark << 16);
+        bytes_from_words(&words)
+    }
+
+    /// Its own body, at any heading and any corner, must be neither seen nor smelled.
+    #[test]
+    fn a_fly_does_not_perceive_itself() {
+        for heading in (0..TURN).step_by(1_117) {
+            let mut words = Flies::new(1).words();
+            words[0] = SOMEWHERE.x;
+            words[1] = SOMEWHERE.y;
+            words[2] = heading;
+            words[5] = cosine(heading).cast_unsigned();
+            words[6] = sine(heading).cast_unsigned();
+            let mut absent = vec![0; crate::kernels::field::FOOD_BUFFER_WORDS as usize];
+            absent.chunks_mut(4).for_each(|slot| slot[3] = 1);
+            let mut pixels = vec![0; CELLS as usize];
+            view::render(&vec![0; CELLS as usize], &absent, &words, &mut pixels);
+            assert!(
+                pixels.iter().any(|pixel| (pixel >> 16) & 3 == MARK_FLY),
+                "canary: it is drawn"
+            );
+            let percept = perceive(
+                &bytes_from_words(&pixels),
+                Pose {
+                    heading,
+                    ..SOMEWHERE
+                },
+            );
+            assert_eq!(percept, Percept::default(), "heading {heading}");
+        }
+    }
+
+    #[test]
+    fn left_is_left_at_every_quarter() {
+        // Ten ahead and five to the left, for headings east, south, west, north (y grows downwards).
+        for (quarter, (x, y)) in (0..4).zip([(10, -5), (5, 10), (-10, 5), (-5, -10)]) {
+            let pose = Pose {
+                heading: quarter * (TURN / 4),
+                ..SOMEWHERE
+            };
+            let food = perceive(&marked(3 + x, 190 + y, MARK_FOOD), pose);
+            assert_eq!(
+                (food.food, food.flies),
+                ([1, 0], [0, 0]),
+                "quarter {quarter}"
+            );
+            let other = perceive(&marked(3 + x, 190 + y, MARK_FLY), pose);
+            assert_eq!(
+                (other.food, other.flies),
+                ([0, 0], [1, 0]),
+                "quarter {quarter}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_stronger_side_gets_the_stronger_current() {
+        let percept = Percept {
+            odour: [120, 80],
+            ..Percept::default()
+        };
+        let currents = percept.currents();
+        assert!(currents[0] > currents[1]);
+        let alike = percept.balanced().currents();
+        assert_eq!(alike[0], alike[1]);
+        let most = Percept {
+            odour: [255, 0],
+            food: [999; 2],
+            flies: [999; 2],
+            mouth: 99,
+        };
+        assert!(most.currents().iter().all(|current| current.abs() <= 1_024));
+    }
+}

@@ -237,12 +237,12 @@ impl Network {
                 "a newborn's output listens to its own motor"
             );
             let activity = (drive / 256).clamp(0, 255);
-            for population in 0..16 {
-                let trace = i64::from(self.eligibility[output * 16 + population].cast_signed());
-                let next = trace - trace.div_euclid(16) + spikes[population] * activity;
+            let row = self.eligibility[output * 16..].iter_mut();
+            for (word, spikes) in row.zip(&spikes) {
+                let trace = i64::from(word.cast_signed());
+                let next = trace - trace.div_euclid(16) + spikes * activity;
                 if self.input[3] != 0 {
-                    self.eligibility[output * 16 + population] =
-                        i32::try_from(next).unwrap().cast_unsigned();
+                    *word = i32::try_from(next).unwrap().cast_unsigned();
                 }
             }
         }
