@@ -194,7 +194,10 @@ pub trait Agent {
     fn profile(&self) -> AgentProfile;
 
     /// Installs the input, warms up with learning disabled, then enables learning. No reward, no world motion.
-    async fn initialize(&mut self, parameters: &AgentInitialize) -> Result<AgentInitialized, ParticipantError>;
+    async fn initialize(
+        &mut self,
+        parameters: &AgentInitialize,
+    ) -> Result<AgentInitialized, ParticipantError>;
 
     /// Waits until everything this agent's state depends on has settled, and says whether every byte of it reads
     /// cleanly. An error leaves the agent as it was and carries the report in its detail.
@@ -206,11 +209,19 @@ pub trait Agent {
 
     /// Applies the stimuli in order, runs the ticks of the interval ([`TickClock`](crate::TickClock) counts
     /// them), and decodes a decision with the retained context. This really moves the brain: it is not undone.
-    async fn prepare(&mut self, scope: &Scope, parameters: &Prepare) -> Result<Prepared, ParticipantError>;
+    async fn prepare(
+        &mut self,
+        scope: &Scope,
+        parameters: &Prepare,
+    ) -> Result<Prepared, ParticipantError>;
 
     /// In this order: installs the next input; applies the stimuli; adds the rewards up in order and reinforces
     /// exactly once, even with zero; retains the next context. No tick.
-    async fn commit(&mut self, scope: &Scope, parameters: &Commit) -> Result<Committed, ParticipantError>;
+    async fn commit(
+        &mut self,
+        scope: &Scope,
+        parameters: &Commit,
+    ) -> Result<Committed, ParticipantError>;
 
     /// The whole state at the current boundary, retained context and tick remainder included. A read: nothing
     /// changes. Refused with the report where a byte does not read cleanly.

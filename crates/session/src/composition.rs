@@ -74,17 +74,31 @@ impl Composition {
     pub(crate) fn check(&self) -> Result<(), SessionError> {
         let refuse = |reason: String| Err(SessionError::Composition { reason });
         if self.agents.is_empty() || self.agents.len() > Self::MAX_AGENTS {
-            return refuse(format!("{} agents, a session has 1 to {}", self.agents.len(), Self::MAX_AGENTS));
+            return refuse(format!(
+                "{} agents, a session has 1 to {}",
+                self.agents.len(),
+                Self::MAX_AGENTS
+            ));
         }
         for (index, binding) in self.agents.iter().enumerate() {
             let (agent, port) = (&binding.agent_id, &binding.port_id);
             if agent.as_str().len() > Self::MAX_AGENT_ID {
-                return refuse(format!("agent id {agent} is longer than {}", Self::MAX_AGENT_ID));
+                return refuse(format!(
+                    "agent id {agent} is longer than {}",
+                    Self::MAX_AGENT_ID
+                ));
             }
-            if *agent == self.environment_id || self.agents[..index].iter().any(|earlier| earlier.agent_id == *agent) {
+            if *agent == self.environment_id
+                || self.agents[..index]
+                    .iter()
+                    .any(|earlier| earlier.agent_id == *agent)
+            {
                 return refuse(format!("{agent} is named twice"));
             }
-            if self.agents[..index].iter().any(|earlier| earlier.port_id == *port) {
+            if self.agents[..index]
+                .iter()
+                .any(|earlier| earlier.port_id == *port)
+            {
                 return refuse(format!("port {port} is named twice"));
             }
         }

@@ -97,7 +97,9 @@ pub struct PortControl {
 #[non_exhaustive]
 pub enum ControlError {
     /// Buttons missing, extra, repeated or out of order.
-    #[error("the controls list buttons {found:?}, the controller {controller} declares {declared:?}")]
+    #[error(
+        "the controls list buttons {found:?}, the controller {controller} declares {declared:?}"
+    )]
     Buttons {
         /// The controller's schema.
         controller: Id,
@@ -127,7 +129,9 @@ pub enum ControlError {
         range: AxisRange,
     },
     /// More buttons or axes than a controller may declare, or one declared twice.
-    #[error("controller {controller} declares {buttons} buttons (limit {max_buttons}) and {axes} axes (limit {max_axes}), each once")]
+    #[error(
+        "controller {controller} declares {buttons} buttons (limit {max_buttons}) and {axes} axes (limit {max_axes}), each once"
+    )]
     Declaration {
         /// The controller's schema.
         controller: Id,
@@ -150,11 +154,18 @@ impl ControllerSchema {
 
     /// Checks the declaration itself: bounds, unique names, resting values inside their ranges.
     pub fn check_declaration(&self) -> Result<(), ControlError> {
-        let mut names: Vec<&Id> = self.buttons.iter().chain(self.axes.iter().map(|axis| &axis.id)).collect();
+        let mut names: Vec<&Id> = self
+            .buttons
+            .iter()
+            .chain(self.axes.iter().map(|axis| &axis.id))
+            .collect();
         let listed = names.len();
         names.sort_unstable();
         names.dedup();
-        if names.len() != listed || self.buttons.len() > Self::MAX_BUTTONS || self.axes.len() > Self::MAX_AXES {
+        if names.len() != listed
+            || self.buttons.len() > Self::MAX_BUTTONS
+            || self.axes.len() > Self::MAX_AXES
+        {
             return Err(ControlError::Declaration {
                 controller: self.schema.id.clone(),
                 buttons: self.buttons.len(),
@@ -168,10 +179,19 @@ impl ControllerSchema {
 
     /// Checks that `intent` lists exactly the declared buttons and axes, in order and in range.
     pub fn check(&self, intent: &ControllerIntent) -> Result<(), ControlError> {
-        if !intent.buttons.iter().map(|button| &button.id).eq(&self.buttons) {
+        if !intent
+            .buttons
+            .iter()
+            .map(|button| &button.id)
+            .eq(&self.buttons)
+        {
             return Err(ControlError::Buttons {
                 controller: self.schema.id.clone(),
-                found: intent.buttons.iter().map(|button| button.id.clone()).collect(),
+                found: intent
+                    .buttons
+                    .iter()
+                    .map(|button| button.id.clone())
+                    .collect(),
                 declared: self.buttons.clone(),
             });
         }
@@ -202,11 +222,21 @@ impl ControllerSchema {
     #[must_use]
     pub fn neutral(&self) -> ControllerIntent {
         ControllerIntent {
-            buttons: self.buttons.iter().map(|id| ButtonState { id: id.clone(), down: false }).collect(),
+            buttons: self
+                .buttons
+                .iter()
+                .map(|id| ButtonState {
+                    id: id.clone(),
+                    down: false,
+                })
+                .collect(),
             axes: self
                 .axes
                 .iter()
-                .map(|axis| AxisValue { id: axis.id.clone(), value: axis.neutral })
+                .map(|axis| AxisValue {
+                    id: axis.id.clone(),
+                    value: axis.neutral,
+                })
                 .collect(),
         }
     }
@@ -231,13 +261,18 @@ impl ControllerIntent {
     /// Whether the button is down; `false` where it is not listed.
     #[must_use]
     pub fn is_down(&self, button: &str) -> bool {
-        self.buttons.iter().any(|state| state.id.as_str() == button && state.down)
+        self.buttons
+            .iter()
+            .any(|state| state.id.as_str() == button && state.down)
     }
 
     /// The value of the axis, where it is listed.
     #[must_use]
     pub fn axis(&self, axis: &str) -> Option<f64> {
-        self.axes.iter().find(|state| state.id.as_str() == axis).map(|state| state.value)
+        self.axes
+            .iter()
+            .find(|state| state.id.as_str() == axis)
+            .map(|state| state.value)
     }
 }
 
@@ -254,12 +289,17 @@ impl PortControl {
     /// Whether the button is down; `false` where it is not listed.
     #[must_use]
     pub fn is_down(&self, button: &str) -> bool {
-        self.buttons.iter().any(|state| state.id.as_str() == button && state.down)
+        self.buttons
+            .iter()
+            .any(|state| state.id.as_str() == button && state.down)
     }
 
     /// The value of the axis, where it is listed.
     #[must_use]
     pub fn axis(&self, axis: &str) -> Option<f64> {
-        self.axes.iter().find(|state| state.id.as_str() == axis).map(|state| state.value)
+        self.axes
+            .iter()
+            .find(|state| state.id.as_str() == axis)
+            .map(|state| state.value)
     }
 }

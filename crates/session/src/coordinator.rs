@@ -21,9 +21,9 @@ pub use running::RunOptions;
 
 use crate::session_state::{Link, SessionState};
 use crate::{
-    Clock, Composition, DispatchOrder, ErrorCode, FailureRecord, Host, MutationCertainty, Observer, ParticipantError,
-    ParticipantFactory, ParticipantInfo, Phase, PhaseChange, PhaseEdge, Role, SessionError, SessionEvent, SessionStore,
-    Status, TraceRecord,
+    Clock, Composition, DispatchOrder, ErrorCode, FailureRecord, Host, MutationCertainty, Observer,
+    ParticipantError, ParticipantFactory, ParticipantInfo, Phase, PhaseChange, PhaseEdge, Role,
+    SessionError, SessionEvent, SessionStore, Status, TraceRecord,
 };
 
 /// A fault that ends the epoch: who is to blame, where one is, and what happened.
@@ -44,7 +44,10 @@ impl Fault {
 
     /// A participant did something it must not.
     pub(crate) fn broken(participant: &Id, code: ErrorCode, message: impl Into<String>) -> Self {
-        Self::of(participant.clone(), ParticipantError::new(code, MutationCertainty::Applied, message))
+        Self::of(
+            participant.clone(),
+            ParticipantError::new(code, MutationCertainty::Applied, message),
+        )
     }
 
     /// Nobody outside the coordinator is to blame.
@@ -85,7 +88,8 @@ impl Drop for OperationGuard<'_> {
     fn drop(&mut self) {
         self.coordinator.running.set(None);
         let phase = self.coordinator.phase();
-        let settled = matches!(phase, Phase::Starting | Phase::Failed) || phase.committed_boundary().is_some();
+        let settled = matches!(phase, Phase::Starting | Phase::Failed)
+            || phase.committed_boundary().is_some();
         if !settled {
             let message = format!("the {} was abandoned while it ran", self.operation);
             self.coordinator.fail(Fault {
@@ -144,7 +148,10 @@ impl Coordinator {
             incarnation_id: link.incarnation_id.clone(),
             tainted: state.tainted.contains(&link.participant_id),
         };
-        let agents = state.agents.iter().map(|slot| info(&slot.link, Role::Agent, Some(&slot.port_id)));
+        let agents = state
+            .agents
+            .iter()
+            .map(|slot| info(&slot.link, Role::Agent, Some(&slot.port_id)));
         Status {
             session_id: self.session_id.clone(),
             episode_id: self.episode_id.clone(),
@@ -159,7 +166,9 @@ impl Coordinator {
             durable: state.durable.clone(),
             tainted: state.tainted.iter().cloned().collect(),
             failure: state.failure.clone(),
-            participants: std::iter::once(info(&state.environment, Role::Environment, None)).chain(agents).collect(),
+            participants: std::iter::once(info(&state.environment, Role::Environment, None))
+                .chain(agents)
+                .collect(),
             advances: state.advances,
             late_steps: state.late_steps,
             lag_ns: state.lag_ns,
@@ -182,7 +191,10 @@ impl Coordinator {
     #[must_use]
     pub fn trace(&self) -> (Vec<TraceRecord>, u64) {
         let state = self.state.borrow();
-        (state.trace.records().cloned().collect(), state.trace.forgotten())
+        (
+            state.trace.records().cloned().collect(),
+            state.trace.forgotten(),
+        )
     }
 
     /// The epochs of the present timeline, oldest first.
@@ -204,7 +216,11 @@ impl Coordinator {
 
     /// Ends the epoch from outside: the device was lost, a participant's host went away. Refused where there is no
     /// epoch to end. A step in progress stops at its next phase.
-    pub fn fail_epoch(&self, participant: Option<&Id>, error: ParticipantError) -> Result<(), SessionError> {
+    pub fn fail_epoch(
+        &self,
+        participant: Option<&Id>,
+        error: ParticipantError,
+    ) -> Result<(), SessionError> {
         let phase = self.phase();
         if matches!(phase, Phase::Starting | Phase::Failed) {
             return Err(SessionError::InvalidPhase {
@@ -231,14 +247,19 @@ impl Coordinator {
 
     pub(crate) fn require_participant(&self, participant: &Id) -> Result<Link, SessionError> {
         let links = self.state.borrow().links();
-        let found = links.into_iter().find(|link| link.participant_id == *participant);
+        let found = links
+            .into_iter()
+            .find(|link| link.participant_id == *participant);
         found.ok_or_else(|| SessionError::UnknownParticipant {
             participant: participant.clone(),
         })
     }
 
     /// Takes the one place for an operation, or says what holds it.
-    pub(crate) fn begin(&self, operation: &'static str) -> Result<OperationGuard<'_>, SessionError> {
+    pub(crate) fn begin(
+        &self,
+        operation: &'static str,
+    ) -> Result<OperationGuard<'_>, SessionError> {
         if let Some(running) = self.running.get() {
             return Err(SessionError::Busy { operation, running });
         }
@@ -290,13 +311,18 @@ impl Coordinator {
             participant: fault.participant,
             error: fault.error,
         };
-        let change = state.machine.go(Phase::Failed).expect("every phase but Failed leads to Failed");
+        let change = state
+            .machine
+            .go(Phase::Failed)
+            .expect("every phase but Failed leads to Failed");
         state.failure = Some(record.clone());
         state.observation = None;
         state.pause_requested = false;
         drop(state);
         self.emit(SessionEvent::Phase { change });
-        self.emit(SessionEvent::Failure { record: record.clone() });
+        self.emit(SessionEvent::Failure {
+            record: record.clone(),
+        });
         SessionError::EpochFailed(Box::new(record))
     }
 

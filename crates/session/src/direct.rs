@@ -21,8 +21,16 @@ pub struct Direct {
 impl Direct {
     /// A route to a world that lives as `incarnation_id`.
     #[must_use]
-    pub fn environment(session_id: Id, incarnation_id: Id, environment: Box<dyn Environment>) -> Rc<Self> {
-        Self::new(ParticipantRuntime::environment(session_id, incarnation_id, environment))
+    pub fn environment(
+        session_id: Id,
+        incarnation_id: Id,
+        environment: Box<dyn Environment>,
+    ) -> Rc<Self> {
+        Self::new(ParticipantRuntime::environment(
+            session_id,
+            incarnation_id,
+            environment,
+        ))
     }
 
     /// A route to an agent that lives as `incarnation_id`.

@@ -4,7 +4,9 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use wellwritten_envelope::{CanonicalError, Digest, Id, RationalNs, Scope, U64, digest_json};
 
-use crate::{ControllerSchema, ParticipantError, PortControl, SchemaRef, ViewDescriptor, WorldObservation};
+use crate::{
+    ControllerSchema, ParticipantError, PortControl, SchemaRef, ViewDescriptor, WorldObservation,
+};
 
 /// One port of the world.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,7 +91,11 @@ impl Advance {
     }
 
     /// The reply of a world that applied exactly this batch at `scope` and now shows `observation`.
-    pub fn applied(&self, scope: &Scope, observation: WorldObservation) -> Result<StepResult, CanonicalError> {
+    pub fn applied(
+        &self,
+        scope: &Scope,
+        observation: WorldObservation,
+    ) -> Result<StepResult, CanonicalError> {
         Ok(StepResult {
             batch_id: self.batch_id.clone(),
             applied_from_step: scope.step,
@@ -127,7 +133,10 @@ pub trait Environment {
     fn descriptor(&self) -> EnvironmentDescriptor;
 
     /// Sets the world up at boundary 0, world time zero, and leaves it stopped.
-    async fn initialize(&mut self, parameters: &EnvironmentInitialize) -> Result<WorldObservation, ParticipantError>;
+    async fn initialize(
+        &mut self,
+        parameters: &EnvironmentInitialize,
+    ) -> Result<WorldObservation, ParticipantError>;
 
     /// Waits until everything this world's state depends on has settled, and says whether every byte of it reads
     /// cleanly. An error leaves the world as it was and carries the report in its detail.
@@ -138,7 +147,11 @@ pub trait Environment {
     async fn rewrite(&mut self, buffer_label: &str) -> Result<(), ParticipantError>;
 
     /// Applies one complete batch and moves from `scope.step` to the next boundary.
-    async fn advance(&mut self, scope: &Scope, batch: &Advance) -> Result<StepResult, ParticipantError>;
+    async fn advance(
+        &mut self,
+        scope: &Scope,
+        batch: &Advance,
+    ) -> Result<StepResult, ParticipantError>;
 
     /// The whole state at the current boundary. A read: nothing changes. Refused with the report where a byte
     /// does not read cleanly.

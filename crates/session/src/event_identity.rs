@@ -22,9 +22,13 @@ impl EventIdentity {
     /// source step, rule and ordinal, a line each.
     #[must_use]
     pub fn id(&self, epoch: &Id) -> Id {
-        let material = format!("{epoch}\n{}\n{}\n{}\n", self.source_step, self.rule, self.ordinal);
+        let material = format!(
+            "{epoch}\n{}\n{}\n{}\n",
+            self.source_step, self.rule, self.ordinal
+        );
         let digest = Digest::sha256(material.as_bytes()).to_string();
-        Id::parse(&format!("ev-{}", &digest[..16])).expect("hexadecimal digits after a prefix are an id")
+        Id::parse(&format!("ev-{}", &digest[..16]))
+            .expect("hexadecimal digits after a prefix are an id")
     }
 }
 
@@ -74,7 +78,11 @@ impl EventLedger {
         self.next_ordinal.1 += 1;
         let id = event.id(&self.epoch);
         let oldest = source_step.saturating_sub(MAX_TRACE_RECORDS as u64);
-        while self.issued.front().is_some_and(|(_, event)| event.source_step < oldest) {
+        while self
+            .issued
+            .front()
+            .is_some_and(|(_, event)| event.source_step < oldest)
+        {
             self.issued.pop_front();
         }
         self.issued.push_back((id.clone(), event));
@@ -84,7 +92,10 @@ impl EventLedger {
     /// Every remembered name, and the name the same event has under `to_epoch`.
     #[must_use]
     pub fn rebase_ids(&self, to_epoch: &Id) -> BTreeMap<Id, Id> {
-        self.issued.iter().map(|(id, event)| (id.clone(), event.id(to_epoch))).collect()
+        self.issued
+            .iter()
+            .map(|(id, event)| (id.clone(), event.id(to_epoch)))
+            .collect()
     }
 
     /// The epoch names are issued under.

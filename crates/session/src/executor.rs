@@ -34,7 +34,9 @@ impl ExecutorError {
     /// An error with its sentence.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into() }
+        Self {
+            message: message.into(),
+        }
     }
 }
 
@@ -75,13 +77,19 @@ impl IdentityExecutor {
 impl Executor for IdentityExecutor {
     fn apply(&mut self, input: &ExecutorInput<'_>) -> Result<ControllerIntent, ExecutorError> {
         input.decision.read().map_err(|error| {
-            ExecutorError::new(format!("the decision of {} is not an intent: {error}", input.agent_id))
+            ExecutorError::new(format!(
+                "the decision of {} is not an intent: {error}",
+                input.agent_id
+            ))
         })
     }
 
     fn capture(&self) -> Result<TypedValue, ExecutorError> {
-        let state = IdentityState { executor: IDENTITY.to_owned() };
-        TypedValue::from_serialize(Self::state_schema(), &state).map_err(|error| ExecutorError::new(error.to_string()))
+        let state = IdentityState {
+            executor: IDENTITY.to_owned(),
+        };
+        TypedValue::from_serialize(Self::state_schema(), &state)
+            .map_err(|error| ExecutorError::new(error.to_string()))
     }
 
     fn restored(&self, state: &TypedValue) -> Result<Box<dyn Executor>, ExecutorError> {
@@ -93,8 +101,13 @@ impl Executor for IdentityExecutor {
         }
         match state.read::<IdentityState>() {
             Ok(found) if found.executor == IDENTITY => Ok(Box::new(Self)),
-            Ok(found) => Err(ExecutorError::new(format!("executor {} is not {IDENTITY}", found.executor))),
-            Err(error) => Err(ExecutorError::new(format!("the executor state does not read: {error}"))),
+            Ok(found) => Err(ExecutorError::new(format!(
+                "executor {} is not {IDENTITY}",
+                found.executor
+            ))),
+            Err(error) => Err(ExecutorError::new(format!(
+                "the executor state does not read: {error}"
+            ))),
         }
     }
 }

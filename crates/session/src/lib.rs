@@ -96,19 +96,21 @@ mod transport;
 mod typed_value;
 
 pub use agent::{
-    Agent, AgentGraph, AgentInitialize, AgentInitialized, AgentProfile, AgentTelemetry, Commit, Committed,
-    LearningTelemetry, Prepare, Prepared, Reward, RoleRate, Stimulus,
+    Agent, AgentGraph, AgentInitialize, AgentInitialized, AgentProfile, AgentTelemetry, Commit,
+    Committed, LearningTelemetry, Prepare, Prepared, Reward, RoleRate, Stimulus,
 };
 pub use artifact::Artifact;
 pub use clock::Clock;
-pub use controller::{
-    AxisRange, AxisSchema, AxisValue, ButtonState, ControlError, ControllerIntent, ControllerSchema, PortControl,
-};
 pub use composition::{AgentBinding, Composition, DispatchOrder, Host};
+pub use controller::{
+    AxisRange, AxisSchema, AxisValue, ButtonState, ControlError, ControllerIntent,
+    ControllerSchema, PortControl,
+};
 pub use coordinator::{Coordinator, RunOptions};
 pub use direct::Direct;
 pub use environment::{
-    Advance, Environment, EnvironmentDescriptor, EnvironmentInitialize, PortBinding, PortDescriptor, StepResult,
+    Advance, Environment, EnvironmentDescriptor, EnvironmentInitialize, PortBinding,
+    PortDescriptor, StepResult,
 };
 pub use event_identity::{EventIdentity, EventLedger};
 pub use executor::{Executor, ExecutorError, ExecutorInput, IdentityExecutor};
@@ -119,7 +121,8 @@ pub use participant_runtime::ParticipantRuntime;
 pub use phase::{Phase, PhaseEdge, PhaseKind};
 pub use phase_machine::{IllegalEdge, PhaseChange, PhaseMachine};
 pub use request::{
-    Answer, Call, Description, Hello, Reply, Request, RequestId, Role, StageRestore, WorkerState, WorkerStatus,
+    Answer, Call, Description, Hello, Reply, Request, RequestId, Role, StageRestore, WorkerState,
+    WorkerStatus,
 };
 pub use restore_report::{AbandonedSteps, RestoreReport, RestoreRequest, SkippedGeneration};
 pub use save_outcome::SaveOutcome;
@@ -129,13 +132,18 @@ pub use session_store::{SessionStore, SharedStore};
 pub use state_payload::{AgentRecord, PayloadHeader, PayloadKind, StatePayload, StatePayloadError};
 pub use status::{DurableMark, FailureRecord, ParticipantInfo, Status};
 pub use task::{
-    AgentOutcome, EpisodeRequest, EpisodeRequestKind, Evaluation, Task, TaskBootstrap, TaskError, TaskEvent, Transition,
+    AgentOutcome, EpisodeRequest, EpisodeRequestKind, Evaluation, Task, TaskBootstrap, TaskError,
+    TaskEvent, Transition,
 };
 pub use tick_clock::{TickClock, TickClockError};
 pub use trace::Trace;
-pub use trace_compare::{FieldDifference, MAX_REPORTED_DIFFERENCES, TraceDiff, TraceVerdict, compare_traces};
+pub use trace_compare::{
+    FieldDifference, MAX_REPORTED_DIFFERENCES, TraceDiff, TraceVerdict, compare_traces,
+};
 pub use trace_rebase::{RebaseError, rebase_trace};
-pub use trace_record::{AgentBehaviour, AgentRequest, Behaviour, Operational, TraceRecord, ViewBehaviour};
+pub use trace_record::{
+    AgentBehaviour, AgentRequest, Behaviour, Operational, TraceRecord, ViewBehaviour,
+};
 pub use transport::{Transport, TransportError};
 pub use typed_value::{SchemaRef, TypedValue, TypedValueError};
 pub use wellwritten_envelope::{Digest, Id, RationalNs, Scope, U64, digest_json};

@@ -66,7 +66,9 @@ impl SensoryInput {
     /// The frame of a view, where it is listed.
     #[must_use]
     pub fn view(&self, view_id: &str) -> Option<&ViewRef> {
-        self.views.iter().find(|view| view.view_id.as_str() == view_id)
+        self.views
+            .iter()
+            .find(|view| view.view_id.as_str() == view_id)
     }
 }
 

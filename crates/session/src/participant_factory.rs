@@ -14,8 +14,15 @@ use crate::{ParticipantError, Transport};
 #[async_trait(?Send)]
 pub trait ParticipantFactory {
     /// Builds the world.
-    async fn make_environment(&self, incarnation_id: &Id) -> Result<Rc<dyn Transport>, ParticipantError>;
+    async fn make_environment(
+        &self,
+        incarnation_id: &Id,
+    ) -> Result<Rc<dyn Transport>, ParticipantError>;
 
     /// Builds an agent.
-    async fn make_agent(&self, agent_id: &Id, incarnation_id: &Id) -> Result<Rc<dyn Transport>, ParticipantError>;
+    async fn make_agent(
+        &self,
+        agent_id: &Id,
+        incarnation_id: &Id,
+    ) -> Result<Rc<dyn Transport>, ParticipantError>;
 }

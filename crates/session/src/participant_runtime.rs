@@ -8,8 +8,8 @@ use wellwritten_envelope::{Digest, Id, Scope, U64};
 use crate::runtime_records::{Admission, Records};
 use crate::runtime_state::RuntimeState;
 use crate::{
-    Agent, Answer, Call, Description, Environment, ErrorCode, Hello, MutationCertainty, ParticipantError, Reply,
-    Request, Role, WorkerState, WorkerStatus,
+    Agent, Answer, Call, Description, Environment, ErrorCode, Hello, MutationCertainty,
+    ParticipantError, Reply, Request, Role, WorkerState, WorkerStatus,
 };
 
 /// The participant itself.
@@ -39,19 +39,38 @@ pub struct ParticipantRuntime {
 impl ParticipantRuntime {
     /// A world that lives as `incarnation_id`.
     #[must_use]
-    pub fn environment(session_id: Id, incarnation_id: Id, environment: Box<dyn Environment>) -> Self {
+    pub fn environment(
+        session_id: Id,
+        incarnation_id: Id,
+        environment: Box<dyn Environment>,
+    ) -> Self {
         let description = Description::Environment(environment.descriptor());
-        Self::new(session_id, incarnation_id, description, Participant::Environment(environment))
+        Self::new(
+            session_id,
+            incarnation_id,
+            description,
+            Participant::Environment(environment),
+        )
     }
 
     /// An agent that lives as `incarnation_id`.
     #[must_use]
     pub fn agent(session_id: Id, incarnation_id: Id, agent: Box<dyn Agent>) -> Self {
         let description = Description::Agent(agent.profile());
-        Self::new(session_id, incarnation_id, description, Participant::Agent(agent))
+        Self::new(
+            session_id,
+            incarnation_id,
+            description,
+            Participant::Agent(agent),
+        )
     }
 
-    fn new(session_id: Id, incarnation_id: Id, description: Description, participant: Participant) -> Self {
+    fn new(
+        session_id: Id,
+        incarnation_id: Id,
+        description: Description,
+        participant: Participant,
+    ) -> Self {
         let compatibility_digest = description
             .compatibility_digest()
             .expect("a description has finite numbers and string keys only");
@@ -89,7 +108,9 @@ impl ParticipantRuntime {
             Call::Hello(hello) => return self.hello(hello),
             Call::Status {} => return Ok(Answer::Status(self.status())),
             Call::Acknowledge { request_ids } => {
-                return Ok(Answer::Acknowledged(self.records.borrow_mut().acknowledge(request_ids)));
+                return Ok(Answer::Acknowledged(
+                    self.records.borrow_mut().acknowledge(request_ids),
+                ));
             }
             _ => {}
         }
@@ -98,9 +119,9 @@ impl ParticipantRuntime {
             let message = format!("{} is not a method of an {role}", request.call.method());
             return Err(ParticipantError::refused(ErrorCode::Unsupported, message));
         }
-        let body = request
-            .body_digest()
-            .map_err(|error| ParticipantError::refused(ErrorCode::InvalidArgument, error.to_string()))?;
+        let body = request.body_digest().map_err(|error| {
+            ParticipantError::refused(ErrorCode::InvalidArgument, error.to_string())
+        })?;
         let scope = request.scope.as_ref().ok_or_else(|| {
             let message = format!("{} needs a scope", request.call.method());
             ParticipantError::refused(ErrorCode::InvalidArgument, message)
@@ -121,12 +142,18 @@ impl ParticipantRuntime {
     fn hello(&self, hello: &Hello) -> Result<Answer, ParticipantError> {
         let role = self.description.role();
         let worker_id = self.description.worker_id();
-        if hello.session_id != self.session_id || hello.expected_worker_id != *worker_id || hello.role != role {
+        if hello.session_id != self.session_id
+            || hello.expected_worker_id != *worker_id
+            || hello.role != role
+        {
             let message = format!(
                 "this is {role} {worker_id} of session {}, not {} {} of session {}",
                 self.session_id, hello.role, hello.expected_worker_id, hello.session_id
             );
-            return Err(ParticipantError::refused(ErrorCode::IdentityMismatch, message));
+            return Err(ParticipantError::refused(
+                ErrorCode::IdentityMismatch,
+                message,
+            ));
         }
         Ok(Answer::Hello(Box::new(self.description.clone())))
     }
@@ -152,16 +179,31 @@ impl ParticipantRuntime {
     /// Session, epoch, phase, step, then what the method itself requires.
     fn check(&self, request: &Request, scope: &Scope) -> Result<(), ParticipantError> {
         if scope.session_id != self.session_id {
-            let message = format!("this participant belongs to session {}, not {}", self.session_id, scope.session_id);
-            return Err(ParticipantError::refused(ErrorCode::IdentityMismatch, message));
+            let message = format!(
+                "this participant belongs to session {}, not {}",
+                self.session_id, scope.session_id
+            );
+            return Err(ParticipantError::refused(
+                ErrorCode::IdentityMismatch,
+                message,
+            ));
         }
-        self.state.borrow().check(&request.call, scope, &self.description, self.compatibility_digest)
+        self.state.borrow().check(
+            &request.call,
+            scope,
+            &self.description,
+            self.compatibility_digest,
+        )
     }
 }
 
 /// An error that says what the participant did wrong after it may have changed something.
 pub(crate) fn broken(message: impl Into<String>) -> ParticipantError {
-    ParticipantError::new(ErrorCode::BackendFailure, MutationCertainty::Applied, message)
+    ParticipantError::new(
+        ErrorCode::BackendFailure,
+        MutationCertainty::Applied,
+        message,
+    )
 }
 
 impl WorkerState {
@@ -173,7 +215,12 @@ impl WorkerState {
 
 impl std::fmt::Debug for ParticipantRuntime {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "ParticipantRuntime({} {})", self.description.worker_id(), self.incarnation_id)
+        write!(
+            formatter,
+            "ParticipantRuntime({} {})",
+            self.description.worker_id(),
+            self.incarnation_id
+        )
     }
 }
 

@@ -188,30 +188,88 @@ pub struct PhaseEdge {
 
 /// Every edge but the one to `Failed`, which leaves every phase.
 const EDGES: [(PhaseKind, PhaseKind, &str); 17] = [
-    (PhaseKind::Starting, PhaseKind::Ready, "bootstrap finished, every acknowledgment in hand; boundary 0"),
-    (PhaseKind::Starting, PhaseKind::Restoring, "group restore by a coordinator that just came up over a store"),
-    (PhaseKind::Ready, PhaseKind::Preparing, "a step begins, same boundary"),
-    (PhaseKind::Preparing, PhaseKind::Applying, "every agent has decided"),
-    (PhaseKind::Applying, PhaseKind::Observing, "the world has applied the whole batch; boundary one higher"),
-    (PhaseKind::Observing, PhaseKind::Committing, "the result is verified and the task has judged it once"),
-    (PhaseKind::Committing, PhaseKind::Ready, "every agent has committed; boundary one higher"),
-    (PhaseKind::Ready, PhaseKind::Paused, "a pause was asked for, or the episode is over"),
+    (
+        PhaseKind::Starting,
+        PhaseKind::Ready,
+        "bootstrap finished, every acknowledgment in hand; boundary 0",
+    ),
+    (
+        PhaseKind::Starting,
+        PhaseKind::Restoring,
+        "group restore by a coordinator that just came up over a store",
+    ),
+    (
+        PhaseKind::Ready,
+        PhaseKind::Preparing,
+        "a step begins, same boundary",
+    ),
+    (
+        PhaseKind::Preparing,
+        PhaseKind::Applying,
+        "every agent has decided",
+    ),
+    (
+        PhaseKind::Applying,
+        PhaseKind::Observing,
+        "the world has applied the whole batch; boundary one higher",
+    ),
+    (
+        PhaseKind::Observing,
+        PhaseKind::Committing,
+        "the result is verified and the task has judged it once",
+    ),
+    (
+        PhaseKind::Committing,
+        PhaseKind::Ready,
+        "every agent has committed; boundary one higher",
+    ),
+    (
+        PhaseKind::Ready,
+        PhaseKind::Paused,
+        "a pause was asked for, or the episode is over",
+    ),
     (PhaseKind::Paused, PhaseKind::Ready, "resume"),
     (PhaseKind::Ready, PhaseKind::Capturing, "checkpoint"),
     (PhaseKind::Paused, PhaseKind::Capturing, "checkpoint"),
-    (PhaseKind::Capturing, PhaseKind::Ready, "captured or refused, only if it came from Ready"),
-    (PhaseKind::Capturing, PhaseKind::Paused, "captured or refused, only if it came from Paused"),
-    (PhaseKind::Failed, PhaseKind::Restoring, "group restore under a new epoch"),
-    (PhaseKind::Restoring, PhaseKind::Paused, "the whole group is installed, same boundary"),
-    (PhaseKind::Paused, PhaseKind::Resetting, "the episode is reset, same boundary"),
-    (PhaseKind::Resetting, PhaseKind::Ready, "new epoch and episode; boundary 0"),
+    (
+        PhaseKind::Capturing,
+        PhaseKind::Ready,
+        "captured or refused, only if it came from Ready",
+    ),
+    (
+        PhaseKind::Capturing,
+        PhaseKind::Paused,
+        "captured or refused, only if it came from Paused",
+    ),
+    (
+        PhaseKind::Failed,
+        PhaseKind::Restoring,
+        "group restore under a new epoch",
+    ),
+    (
+        PhaseKind::Restoring,
+        PhaseKind::Paused,
+        "the whole group is installed, same boundary",
+    ),
+    (
+        PhaseKind::Paused,
+        PhaseKind::Resetting,
+        "the episode is reset, same boundary",
+    ),
+    (
+        PhaseKind::Resetting,
+        PhaseKind::Ready,
+        "new epoch and episode; boundary 0",
+    ),
 ];
 
 impl PhaseEdge {
     /// Every legal edge.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        let listed = EDGES.iter().map(|&(from, to, guard)| Self { from, to, guard });
+        let listed = EDGES
+            .iter()
+            .map(|&(from, to, guard)| Self { from, to, guard });
         let failing = PhaseKind::ALL
             .into_iter()
             .filter(|from| *from != PhaseKind::Failed)

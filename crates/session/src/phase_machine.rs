@@ -110,7 +110,9 @@ impl PhaseMachine {
             .any(|edge| edge.from == self.phase.kind() && edge.to == to.kind());
         listed
             && match (self.phase, to) {
-                (Phase::Starting | Phase::Resetting { .. }, Phase::Ready { boundary }) => boundary == 0,
+                (Phase::Starting | Phase::Resetting { .. }, Phase::Ready { boundary }) => {
+                    boundary == 0
+                }
                 (Phase::Applying { boundary }, Phase::Observing { boundary: next })
                 | (Phase::Committing { boundary }, Phase::Ready { boundary: next })
                 | (Phase::Observing { boundary: next }, Phase::Committing { boundary }) => {
@@ -119,7 +121,9 @@ impl PhaseMachine {
                 (Phase::Capturing { .. }, Phase::Ready { .. } | Phase::Paused { .. }) => {
                     self.capture_origin == Some(to)
                 }
-                (_, Phase::Failed) | (Phase::Starting | Phase::Failed, Phase::Restoring { .. }) => true,
+                (_, Phase::Failed) | (Phase::Starting | Phase::Failed, Phase::Restoring { .. }) => {
+                    true
+                }
                 (from, to) => from.boundary() == to.boundary(),
             }
     }
@@ -153,7 +157,10 @@ mod tests {
     }
 
     fn table() -> BTreeSet<String> {
-        let mut legal = BTreeSet::from(["Starting -> Ready(0)".to_owned(), "Starting -> Failed".to_owned()]);
+        let mut legal = BTreeSet::from([
+            "Starting -> Ready(0)".to_owned(),
+            "Starting -> Failed".to_owned(),
+        ]);
         for k in 0..3 {
             let next = k + 1;
             for edge in [
@@ -175,7 +182,15 @@ mod tests {
                 legal.insert(edge);
             }
             for kind in [
-                "Ready", "Preparing", "Applying", "Observing", "Committing", "Paused", "Capturing", "Restoring", "Resetting",
+                "Ready",
+                "Preparing",
+                "Applying",
+                "Observing",
+                "Committing",
+                "Paused",
+                "Capturing",
+                "Restoring",
+                "Resetting",
             ] {
                 legal.insert(format!("{kind}({k}) -> Failed"));
             }
@@ -204,7 +219,10 @@ mod tests {
                 }
             }
         }
-        assert!(taken > 50 && refused > 500, "{taken} taken, {refused} refused");
+        assert!(
+            taken > 50 && refused > 500,
+            "{taken} taken, {refused} refused"
+        );
     }
 
     #[test]
@@ -218,7 +236,10 @@ mod tests {
             machine.go(Phase::Capturing { boundary: 0 }).unwrap();
             assert!(machine.go(other).is_err());
             assert!(machine.go(Phase::Ready { boundary: 1 }).is_err());
-            assert_eq!(machine.go(origin).unwrap().to_string(), format!("Capturing(0) -> {origin}"));
+            assert_eq!(
+                machine.go(origin).unwrap().to_string(),
+                format!("Capturing(0) -> {origin}")
+            );
         }
     }
 

@@ -6,8 +6,9 @@ use serde::{Serialize, Serializer};
 use wellwritten_envelope::{CanonicalError, Digest, Id, Scope, U64, digest_json};
 
 use crate::{
-    Advance, AgentInitialize, AgentInitialized, AgentProfile, Artifact, Commit, Committed, EnvironmentDescriptor,
-    EnvironmentInitialize, ParticipantError, Prepare, Prepared, StepResult, WorldObservation,
+    Advance, AgentInitialize, AgentInitialized, AgentProfile, Artifact, Commit, Committed,
+    EnvironmentDescriptor, EnvironmentInitialize, ParticipantError, Prepare, Prepared, StepResult,
+    WorldObservation,
 };
 
 /// Name of one operation a coordinator asks for: `req-<n>`; a repetition keeps it.

@@ -6,8 +6,8 @@ use crate::participant_runtime::{Participant, broken};
 use crate::runtime_state::Staged;
 use crate::state_payload::StatePayload;
 use crate::{
-    Advance, Agent, AgentInitialize, Answer, Artifact, Call, Commit, Environment, ErrorCode, ParticipantError,
-    ParticipantRuntime, Prepare, Request, StageRestore, WorkerState,
+    Advance, Agent, AgentInitialize, Answer, Artifact, Call, Commit, Environment, ErrorCode,
+    ParticipantError, ParticipantRuntime, Prepare, Request, StageRestore, WorkerState,
 };
 
 type Outcome = Result<Answer, ParticipantError>;
@@ -23,24 +23,36 @@ impl ParticipantRuntime {
                 Ok(Answer::WorldInitialized(observation))
             }
             (Call::InitializeAgent(parameters), Participant::Agent(agent)) => {
-                self.initialize_agent(agent.as_mut(), parameters, scope).await
+                self.initialize_agent(agent.as_mut(), parameters, scope)
+                    .await
             }
-            (Call::Advance(batch), Participant::Environment(world)) => self.advance(world.as_mut(), batch, scope).await,
+            (Call::Advance(batch), Participant::Environment(world)) => {
+                self.advance(world.as_mut(), batch, scope).await
+            }
             (Call::Prepare(parameters), Participant::Agent(agent)) => {
-                self.prepare(agent.as_mut(), parameters, request, scope).await
+                self.prepare(agent.as_mut(), parameters, request, scope)
+                    .await
             }
             (Call::Commit(parameters), Participant::Agent(agent)) => {
                 self.commit(agent.as_mut(), parameters, scope).await
             }
-            (Call::Verify {}, Participant::Environment(world)) => world.verify().await.map(|()| Answer::Verified),
-            (Call::Verify {}, Participant::Agent(agent)) => agent.verify().await.map(|()| Answer::Verified),
-            (Call::Rewrite { buffer_label }, Participant::Environment(world)) => {
-                world.rewrite(buffer_label).await.map(|()| Answer::Rewritten)
+            (Call::Verify {}, Participant::Environment(world)) => {
+                world.verify().await.map(|()| Answer::Verified)
             }
-            (Call::Rewrite { buffer_label }, Participant::Agent(agent)) => {
-                agent.rewrite(buffer_label).await.map(|()| Answer::Rewritten)
+            (Call::Verify {}, Participant::Agent(agent)) => {
+                agent.verify().await.map(|()| Answer::Verified)
             }
-            (Call::Capture { checkpoint_id }, participant) => self.capture(participant, checkpoint_id, scope).await,
+            (Call::Rewrite { buffer_label }, Participant::Environment(world)) => world
+                .rewrite(buffer_label)
+                .await
+                .map(|()| Answer::Rewritten),
+            (Call::Rewrite { buffer_label }, Participant::Agent(agent)) => agent
+                .rewrite(buffer_label)
+                .await
+                .map(|()| Answer::Rewritten),
+            (Call::Capture { checkpoint_id }, participant) => {
+                self.capture(participant, checkpoint_id, scope).await
+            }
             (Call::StageRestore(stage), participant) => self.stage(participant, stage, scope).await,
             (Call::ActivateRestore { .. }, participant) => self.activate(participant, scope).await,
             _ => Err(ParticipantError::refused(
@@ -57,7 +69,12 @@ impl ParticipantRuntime {
         state.worker_state = WorkerState::Ready;
     }
 
-    async fn initialize_agent(&self, agent: &mut dyn Agent, parameters: &AgentInitialize, scope: &Scope) -> Outcome {
+    async fn initialize_agent(
+        &self,
+        agent: &mut dyn Agent,
+        parameters: &AgentInitialize,
+        scope: &Scope,
+    ) -> Outcome {
         let initialized = agent.initialize(parameters).await?;
         let decision_context_digest = parameters.initial_decision_context.digest();
         self.stand_at(scope.epoch.clone(), 0);
@@ -70,7 +87,12 @@ impl ParticipantRuntime {
         })
     }
 
-    async fn advance(&self, world: &mut dyn Environment, batch: &Advance, scope: &Scope) -> Outcome {
+    async fn advance(
+        &self,
+        world: &mut dyn Environment,
+        batch: &Advance,
+        scope: &Scope,
+    ) -> Outcome {
         let result = world.advance(scope, batch).await?;
         let next = next_step(scope)?;
         self.stand_at(scope.epoch.clone(), next);
@@ -97,7 +119,10 @@ impl ParticipantRuntime {
         let committed = agent.commit(scope, parameters).await?;
         let next = next_step(scope)?;
         if committed.committed_step.0 != next {
-            return Err(broken(format!("the agent committed {}, expected {next}", committed.committed_step)));
+            return Err(broken(format!(
+                "the agent committed {}, expected {next}",
+                committed.committed_step
+            )));
         }
         let decision_context_digest = parameters.next_decision_context.digest();
         self.stand_at(scope.epoch.clone(), next);
@@ -110,13 +135,22 @@ impl ParticipantRuntime {
         })
     }
 
-    async fn capture(&self, participant: &mut Participant, checkpoint_id: &Id, scope: &Scope) -> Outcome {
+    async fn capture(
+        &self,
+        participant: &mut Participant,
+        checkpoint_id: &Id,
+        scope: &Scope,
+    ) -> Outcome {
         let body = match participant {
             Participant::Environment(world) => world.capture().await?,
             Participant::Agent(agent) => agent.capture().await?,
         };
-        let header =
-            self.state.borrow().payload_header(checkpoint_id, scope, &self.description, self.compatibility_digest);
+        let header = self.state.borrow().payload_header(
+            checkpoint_id,
+            scope,
+            &self.description,
+            self.compatibility_digest,
+        );
         let bytes = StatePayload::encode(&header, &body)
             .map_err(|error| ParticipantError::refused(ErrorCode::Internal, error.to_string()))?;
         Ok(Answer::Captured {
@@ -127,8 +161,14 @@ impl ParticipantRuntime {
         })
     }
 
-    async fn stage(&self, participant: &mut Participant, stage: &StageRestore, scope: &Scope) -> Outcome {
-        let incompatible = |message: String| ParticipantError::refused(ErrorCode::IncompatibleState, message);
+    async fn stage(
+        &self,
+        participant: &mut Participant,
+        stage: &StageRestore,
+        scope: &Scope,
+    ) -> Outcome {
+        let incompatible =
+            |message: String| ParticipantError::refused(ErrorCode::IncompatibleState, message);
         let expected = self.state.borrow().payload_header(
             &stage.checkpoint_id,
             &stage.source_scope,
@@ -139,7 +179,9 @@ impl ParticipantRuntime {
             .map_err(|error| incompatible(error.to_string()))?;
         let agent = payload.header.agent;
         if agent.is_some() != matches!(participant, Participant::Agent(_)) {
-            return Err(incompatible("an agent's payload has an agent record, and no other has".to_owned()));
+            return Err(incompatible(
+                "an agent's payload has an agent record, and no other has".to_owned(),
+            ));
         }
         match participant {
             Participant::Environment(world) => world.stage_restore(payload.body).await?,
@@ -171,7 +213,10 @@ impl ParticipantRuntime {
             stage.payload.digest(),
             self.incarnation_id()
         );
-        format!("rt-{}", &Digest::blake3(material.as_bytes()).to_string()[..32])
+        format!(
+            "rt-{}",
+            &Digest::blake3(material.as_bytes()).to_string()[..32]
+        )
     }
 
     async fn activate(&self, participant: &mut Participant, scope: &Scope) -> Outcome {
@@ -183,7 +228,8 @@ impl ParticipantRuntime {
             }
         };
         let staged = self.state.borrow_mut().staged.take();
-        let staged = staged.ok_or_else(|| broken("the staged restore vanished while it was activated"))?;
+        let staged =
+            staged.ok_or_else(|| broken("the staged restore vanished while it was activated"))?;
         self.stand_at(scope.epoch.clone(), scope.step.0);
         let mut state = self.state.borrow_mut();
         state.prepared = None;
@@ -202,5 +248,9 @@ impl ParticipantRuntime {
 }
 
 fn next_step(scope: &Scope) -> Result<u64, ParticipantError> {
-    scope.step.0.checked_add(1).ok_or_else(|| broken("the last step there is has been taken"))
+    scope
+        .step
+        .0
+        .checked_add(1)
+        .ok_or_else(|| broken("the last step there is has been taken"))
 }

@@ -18,7 +18,11 @@ type Outcome = Result<Answer, ParticipantError>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Key {
     /// One mutation of one step; the request id is deliberately not in it.
-    Step { epoch: Id, step: u64, method: &'static str },
+    Step {
+        epoch: Id,
+        step: u64,
+        method: &'static str,
+    },
     /// One lifecycle call.
     Lifecycle { request_id: RequestId },
 }
@@ -75,7 +79,12 @@ impl Records {
     }
 
     /// Repetition, conflict, or a new operation. Changes nothing.
-    pub(crate) fn admit(&self, request: &Request, scope: &Scope, body: Digest) -> Result<Admission, ParticipantError> {
+    pub(crate) fn admit(
+        &self,
+        request: &Request,
+        scope: &Scope,
+        body: Digest,
+    ) -> Result<Admission, ParticipantError> {
         let key = key_of(request, scope);
         let exact = |entry: &Entry| entry.request_id == request.request_id && entry.body == body;
         let method = request.call.method();
@@ -98,21 +107,26 @@ impl Records {
             };
         }
         let serial = request.request_id.0;
-        if self.released_serial.is_some_and(|released| serial <= released) {
+        if self
+            .released_serial
+            .is_some_and(|released| serial <= released)
+        {
             return Err(expired(request));
         }
         match request.call.class() {
             MethodClass::StepMutation => {
-                let outside = self
-                    .watermark
-                    .as_ref()
-                    .is_some_and(|(epoch, highest)| *epoch == scope.epoch && scope.step.0.saturating_add(STEPS_KEPT) <= *highest);
+                let outside = self.watermark.as_ref().is_some_and(|(epoch, highest)| {
+                    *epoch == scope.epoch && scope.step.0.saturating_add(STEPS_KEPT) <= *highest
+                });
                 if outside && serial <= self.highest_serial {
                     return Err(expired(request));
                 }
             }
             MethodClass::Lifecycle => {
-                let kept = self.kept.iter().filter(|record| matches!(record.entry.key, Key::Lifecycle { .. }));
+                let kept = self
+                    .kept
+                    .iter()
+                    .filter(|record| matches!(record.entry.key, Key::Lifecycle { .. }));
                 if kept.count() >= LIFECYCLE_KEPT {
                     let message = format!("{LIFECYCLE_KEPT} answers wait for their acknowledgment");
                     return Err(ParticipantError::refused(ErrorCode::Busy, message));
@@ -133,7 +147,9 @@ impl Records {
             };
             self.watermark = Some((scope.epoch.clone(), highest));
             self.kept.retain(|record| match &record.entry.key {
-                Key::Step { epoch, step, .. } => *epoch == scope.epoch && step.saturating_add(STEPS_KEPT) > highest,
+                Key::Step { epoch, step, .. } => {
+                    *epoch == scope.epoch && step.saturating_add(STEPS_KEPT) > highest
+                }
                 Key::Lifecycle { .. } => true,
             });
         }
@@ -147,7 +163,9 @@ impl Records {
 
     /// The operation ends. A refusal frees its key, so that a corrected request may follow.
     pub(crate) fn end(&mut self, outcome: &Outcome) {
-        let Some(entry) = self.active.take() else { return };
+        let Some(entry) = self.active.take() else {
+            return;
+        };
         self.last_completed = Some(entry.request_id);
         self.progress += 1;
         let refused = matches!(outcome, Err(error) if error.mutation == MutationCertainty::None);
@@ -163,7 +181,9 @@ impl Records {
     pub(crate) fn acknowledge(&mut self, request_ids: &[RequestId]) -> Vec<RequestId> {
         let mut released = Vec::new();
         self.kept.retain(|record| {
-            let Key::Lifecycle { request_id } = record.entry.key else { return true };
+            let Key::Lifecycle { request_id } = record.entry.key else {
+                return true;
+            };
             if request_ids.contains(&request_id) {
                 released.push(request_id);
             }
@@ -171,7 +191,11 @@ impl Records {
         });
         let highest = released.iter().map(|request_id| request_id.0).max();
         // Only as far as no kept answer lies below: acknowledgments may come in any order.
-        let kept = self.kept.iter().map(|record| record.entry.request_id.0).min();
+        let kept = self
+            .kept
+            .iter()
+            .map(|record| record.entry.request_id.0)
+            .min();
         if let Some(highest) = highest {
             let limit = kept.map_or(highest, |kept| highest.min(kept.saturating_sub(1)));
             self.released_serial = self.released_serial.max(Some(limit));
@@ -199,14 +223,19 @@ fn key_of(request: &Request, scope: &Scope) -> Key {
             step: scope.step.0,
             method: request.call.method(),
         },
-        MethodClass::ReadOnly | MethodClass::Repeatable | MethodClass::Lifecycle => Key::Lifecycle {
-            request_id: request.request_id,
-        },
+        MethodClass::ReadOnly | MethodClass::Repeatable | MethodClass::Lifecycle => {
+            Key::Lifecycle {
+                request_id: request.request_id,
+            }
+        }
     }
 }
 
 fn conflict(method: &str, scope: &Scope) -> ParticipantError {
-    let message = format!("{method} at step {} of {} was asked with another id or body", scope.step, scope.epoch);
+    let message = format!(
+        "{method} at step {} of {} was asked with another id or body",
+        scope.step, scope.epoch
+    );
     ParticipantError::refused(ErrorCode::Conflict, message)
 }
 

@@ -5,8 +5,8 @@ use wellwritten_envelope::{Digest, Id, RationalNs, Scope};
 use crate::state_payload::{AgentRecord, PayloadHeader};
 use crate::stimulus_rules::{check_rewards, check_stimuli};
 use crate::{
-    Answer, Call, Commit, Description, ErrorCode, MutationCertainty, ParticipantError, Prepare, RequestId,
-    SensoryInput, WorkerState,
+    Answer, Call, Commit, Description, ErrorCode, MutationCertainty, ParticipantError, Prepare,
+    RequestId, SensoryInput, WorkerState,
 };
 
 /// A restore that is staged and not yet active.
@@ -75,7 +75,9 @@ impl RuntimeState {
     /// Goes back where a refusal left it, to `Failed` where something may have changed; a success has already moved.
     pub(crate) fn end(&mut self, before: WorkerState, outcome: &Result<Answer, ParticipantError>) {
         match outcome {
-            Err(error) if error.mutation != MutationCertainty::None => self.worker_state = WorkerState::Failed,
+            Err(error) if error.mutation != MutationCertainty::None => {
+                self.worker_state = WorkerState::Failed
+            }
             Err(_) | Ok(Answer::Captured { .. }) => self.worker_state = before,
             Ok(_) => {}
         }
@@ -90,7 +92,9 @@ impl RuntimeState {
         compatibility_digest: Digest,
     ) -> Checked {
         match call {
-            Call::InitializeEnvironment(_) | Call::InitializeAgent(_) => self.check_initialize(call, scope, description),
+            Call::InitializeEnvironment(_) | Call::InitializeAgent(_) => {
+                self.check_initialize(call, scope, description)
+            }
             Call::StageRestore(_) | Call::ActivateRestore { .. } => {
                 self.check_restore(call, scope, description, compatibility_digest)
             }
@@ -100,7 +104,10 @@ impl RuntimeState {
                     (Call::Advance(batch), _) => {
                         let expected = format!("batch-{}-{}", scope.epoch, scope.step);
                         if batch.batch_id.as_str() != expected {
-                            let message = format!("batch {} does not belong here, {expected} does", batch.batch_id);
+                            let message = format!(
+                                "batch {} does not belong here, {expected} does",
+                                batch.batch_id
+                            );
                             return refuse(ErrorCode::Conflict, message);
                         }
                         Ok(())
@@ -114,7 +121,10 @@ impl RuntimeState {
                         check_stimuli(&commit.task_stimulations, &profile.graph)?;
                         check_rewards(&commit.rewards)?;
                         if *commit.next_decision_context.schema() != profile.context_schema {
-                            return refuse(ErrorCode::InvalidArgument, "the next context has another schema");
+                            return refuse(
+                                ErrorCode::InvalidArgument,
+                                "the next context has another schema",
+                            );
                         }
                         Ok(())
                     }
@@ -126,19 +136,35 @@ impl RuntimeState {
 
     fn check_initialize(&self, call: &Call, scope: &Scope, description: &Description) -> Checked {
         if self.worker_state != WorkerState::Uninitialized || self.staged.is_some() {
-            return refuse(ErrorCode::InvalidPhase, "only an uninitialized participant is initialized");
+            return refuse(
+                ErrorCode::InvalidPhase,
+                "only an uninitialized participant is initialized",
+            );
         }
         if scope.step.0 != 0 {
-            return refuse(ErrorCode::FutureStep, format!("a session begins at step 0, not {}", scope.step));
+            return refuse(
+                ErrorCode::FutureStep,
+                format!("a session begins at step 0, not {}", scope.step),
+            );
         }
         match (call, description) {
             (Call::InitializeEnvironment(initialize), Description::Environment(descriptor)) => {
                 let declared = descriptor.ports.iter().map(|port| &port.port_id);
-                let bound = initialize.port_bindings.iter().map(|binding| &binding.port_id);
+                let bound = initialize
+                    .port_bindings
+                    .iter()
+                    .map(|binding| &binding.port_id);
                 if !bound.eq(declared) {
-                    return refuse(ErrorCode::IdentityMismatch, "the bindings do not list the declared ports in order");
+                    return refuse(
+                        ErrorCode::IdentityMismatch,
+                        "the bindings do not list the declared ports in order",
+                    );
                 }
-                let mut agents: Vec<&Id> = initialize.port_bindings.iter().map(|binding| &binding.agent_id).collect();
+                let mut agents: Vec<&Id> = initialize
+                    .port_bindings
+                    .iter()
+                    .map(|binding| &binding.agent_id)
+                    .collect();
                 agents.sort_unstable();
                 if agents.windows(2).any(|pair| pair[0] == pair[1]) {
                     return refuse(ErrorCode::InvalidArgument, "an agent is bound to two ports");
@@ -154,7 +180,10 @@ impl RuntimeState {
                     return refuse(ErrorCode::IdentityMismatch, message);
                 }
                 if *initialize.initial_decision_context.schema() != profile.context_schema {
-                    return refuse(ErrorCode::InvalidArgument, "the initial context has another schema");
+                    return refuse(
+                        ErrorCode::InvalidArgument,
+                        "the initial context has another schema",
+                    );
                 }
                 check_input(&initialize.initial_input, 0)
             }
@@ -164,7 +193,10 @@ impl RuntimeState {
 
     fn check_running(&self, call: &Call, scope: &Scope) -> Checked {
         let Some(epoch) = &self.epoch else {
-            return refuse(ErrorCode::InvalidPhase, "the participant is not initialized");
+            return refuse(
+                ErrorCode::InvalidPhase,
+                "the participant is not initialized",
+            );
         };
         if scope.epoch != *epoch {
             let message = format!("the participant runs in {epoch}, not {}", scope.epoch);
@@ -175,14 +207,24 @@ impl RuntimeState {
             _ => WorkerState::Ready,
         };
         if self.worker_state != needed {
-            let message = format!("{} while the participant is {:?}", call.method(), self.worker_state);
+            let message = format!(
+                "{} while the participant is {:?}",
+                call.method(),
+                self.worker_state
+            );
             return refuse(ErrorCode::InvalidPhase, message);
         }
         if scope.step.0 < self.step {
-            return refuse(ErrorCode::StaleStep, format!("the participant is at {}, past {}", self.step, scope.step));
+            return refuse(
+                ErrorCode::StaleStep,
+                format!("the participant is at {}, past {}", self.step, scope.step),
+            );
         }
         if scope.step.0 > self.step {
-            return refuse(ErrorCode::FutureStep, format!("the participant is at {}, before {}", self.step, scope.step));
+            return refuse(
+                ErrorCode::FutureStep,
+                format!("the participant is at {}, before {}", self.step, scope.step),
+            );
         }
         Ok(())
     }
@@ -220,17 +262,26 @@ impl RuntimeState {
         match call {
             Call::StageRestore(stage) => {
                 if self.epoch.as_ref() == Some(&scope.epoch) {
-                    return refuse(ErrorCode::StaleEpoch, format!("the participant already runs in {}", scope.epoch));
+                    return refuse(
+                        ErrorCode::StaleEpoch,
+                        format!("the participant already runs in {}", scope.epoch),
+                    );
                 }
-                if !self.worker_state.is_quiescent() && self.worker_state != WorkerState::StagedRestore {
-                    let message = format!("a restore while the participant is {:?}", self.worker_state);
+                if !self.worker_state.is_quiescent()
+                    && self.worker_state != WorkerState::StagedRestore
+                {
+                    let message =
+                        format!("a restore while the participant is {:?}", self.worker_state);
                     return refuse(ErrorCode::InvalidPhase, message);
                 }
                 if self.staged.is_some() {
                     return refuse(ErrorCode::Conflict, "a restore is already staged");
                 }
                 if scope.step != stage.source_scope.step {
-                    let message = format!("a restore to {} of a state at {}", scope.step, stage.source_scope.step);
+                    let message = format!(
+                        "a restore to {} of a state at {}",
+                        scope.step, stage.source_scope.step
+                    );
                     return refuse(ErrorCode::InvalidArgument, message);
                 }
                 if stage.compatibility_digest != compatibility_digest {
@@ -245,7 +296,10 @@ impl RuntimeState {
             }
             Call::ActivateRestore { restore_token } => {
                 if self.activated_token.as_ref() == Some(restore_token) {
-                    return refuse(ErrorCode::Conflict, "this restore token was activated already");
+                    return refuse(
+                        ErrorCode::Conflict,
+                        "this restore token was activated already",
+                    );
                 }
                 let Some(staged) = &self.staged else {
                     return refuse(ErrorCode::InvalidPhase, "no restore is staged");
@@ -273,11 +327,13 @@ impl RuntimeState {
             checkpoint_id: checkpoint_id.clone(),
             source_scope: scope.clone(),
             compatibility_digest,
-            agent: self.context_digest.map(|decision_context_digest| AgentRecord {
-                decision_context_digest,
-                brain_ticks: wellwritten_envelope::U64(self.brain_ticks),
-                remainder: self.remainder,
-            }),
+            agent: self
+                .context_digest
+                .map(|decision_context_digest| AgentRecord {
+                    decision_context_digest,
+                    brain_ticks: wellwritten_envelope::U64(self.brain_ticks),
+                    remainder: self.remainder,
+                }),
         }
     }
 }
@@ -285,16 +341,28 @@ impl RuntimeState {
 /// A boundary's input: its own boundary, no view twice, nothing rendered after it.
 fn check_input(input: &SensoryInput, boundary: u64) -> Checked {
     if input.boundary.0 != boundary {
-        let message = format!("the input is of boundary {}, expected {boundary}", input.boundary);
+        let message = format!(
+            "the input is of boundary {}, expected {boundary}",
+            input.boundary
+        );
         return refuse(ErrorCode::InvalidArgument, message);
     }
     for (index, view) in input.views.iter().enumerate() {
         if view.produced_step.0 > boundary {
-            let message = format!("view {} was rendered at {}, after {boundary}", view.view_id, view.produced_step);
+            let message = format!(
+                "view {} was rendered at {}, after {boundary}",
+                view.view_id, view.produced_step
+            );
             return refuse(ErrorCode::BufferInvalid, message);
         }
-        if input.views[..index].iter().any(|earlier| earlier.view_id == view.view_id) {
-            return refuse(ErrorCode::BufferInvalid, format!("view {} is listed twice", view.view_id));
+        if input.views[..index]
+            .iter()
+            .any(|earlier| earlier.view_id == view.view_id)
+        {
+            return refuse(
+                ErrorCode::BufferInvalid,
+                format!("view {} is listed twice", view.view_id),
+            );
         }
     }
     Ok(())

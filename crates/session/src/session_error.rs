@@ -194,9 +194,13 @@ impl SessionError {
     #[must_use]
     pub const fn code(&self) -> ErrorCode {
         match self {
-            Self::InvalidPhase { .. } | Self::EpisodeOver { .. } | Self::Tainted { .. } => ErrorCode::InvalidPhase,
+            Self::InvalidPhase { .. } | Self::EpisodeOver { .. } | Self::Tainted { .. } => {
+                ErrorCode::InvalidPhase
+            }
             Self::Busy { .. } => ErrorCode::Busy,
-            Self::Composition { .. } | Self::EpochName { .. } | Self::NoFreshEpoch { .. } => ErrorCode::InvalidArgument,
+            Self::Composition { .. } | Self::EpochName { .. } | Self::NoFreshEpoch { .. } => {
+                ErrorCode::InvalidArgument
+            }
             Self::UnknownParticipant { .. } | Self::Identity { .. } => ErrorCode::IdentityMismatch,
             Self::Refused { error, .. } => error.code,
             Self::NoStore => ErrorCode::Unsupported,
@@ -241,7 +245,9 @@ impl SessionError {
     #[must_use]
     pub const fn participant(&self) -> Option<&Id> {
         match self {
-            Self::Refused { participant, .. } | Self::UnknownParticipant { participant } => Some(participant),
+            Self::Refused { participant, .. } | Self::UnknownParticipant { participant } => {
+                Some(participant)
+            }
             Self::EpochFailed(record) => record.participant.as_ref(),
             _ => None,
         }

@@ -9,7 +9,11 @@ use crate::{DurableMark, EpisodeRequest, FailureRecord, PhaseChange, RestoreRepo
 
 /// One thing that happened, told once.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "kind",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[non_exhaustive]
 pub enum SessionEvent {

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use wellwritten_envelope::{Digest, Id, RationalNs};
 
 use crate::{
-    AgentBinding, AgentProfile, AgentTelemetry, Description, DurableMark, EnvironmentDescriptor, EpisodeRequest,
-    Executor, FailureRecord, PhaseMachine, PortBinding, Reply, Request, Task, TickClock, Trace, Transport,
-    TransportError, TypedValue, WorldObservation,
+    AgentBinding, AgentProfile, AgentTelemetry, Description, DurableMark, EnvironmentDescriptor,
+    EpisodeRequest, Executor, FailureRecord, PhaseMachine, PortBinding, Reply, Request, Task,
+    TickClock, Trace, Transport, TransportError, TypedValue, WorldObservation,
 };
 
 /// The route to one incarnation of one participant.
@@ -114,7 +114,9 @@ impl SessionState {
         task: Box<dyn Task>,
     ) -> Self {
         agents.sort_by(|left, right| left.agent_id.cmp(&right.agent_id));
-        let epoch = first_epoch.clone().unwrap_or_else(|| Id::parse("e0").expect("a legal id"));
+        let epoch = first_epoch
+            .clone()
+            .unwrap_or_else(|| Id::parse("e0").expect("a legal id"));
         Self {
             machine: PhaseMachine::starting(),
             first_epoch,
@@ -155,7 +157,10 @@ impl SessionState {
     }
 
     pub(crate) fn links(&self) -> Vec<Link> {
-        std::iter::once(&self.environment).chain(self.agents.iter().map(|slot| &slot.link)).cloned().collect()
+        std::iter::once(&self.environment)
+            .chain(self.agents.iter().map(|slot| &slot.link))
+            .cloned()
+            .collect()
     }
 
     /// Who drives which port, in the order of the descriptor's ports.
@@ -164,7 +169,10 @@ impl SessionState {
         ports
             .iter()
             .filter_map(|port| {
-                let slot = self.agents.iter().find(|slot| slot.port_id == port.port_id)?;
+                let slot = self
+                    .agents
+                    .iter()
+                    .find(|slot| slot.port_id == port.port_id)?;
                 Some(PortBinding {
                     port_id: port.port_id.clone(),
                     agent_id: slot.link.participant_id.clone(),

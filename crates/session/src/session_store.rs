@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use futures::lock::Mutex;
 use wellwritten_envelope::Id;
 use wellwritten_store::{
-    Certainty, CommitError, Committed, GenerationBytes, Resolution, SelectError, Selected, Selection, Store, StoreMedium,
+    Certainty, CommitError, Committed, GenerationBytes, Resolution, SelectError, Selected,
+    Selection, Store, StoreMedium,
 };
 
 /// What a session asks of its store.

@@ -1,7 +1,9 @@
 //! [`StatePayload`]: the frame around every captured state, so that its consumer can tell its own from any other.
 
 use serde::{Deserialize, Serialize};
-use wellwritten_envelope::{CanonicalError, Digest, Id, RationalNs, Scope, U64, canonical_json, parse_strict_json};
+use wellwritten_envelope::{
+    CanonicalError, Digest, Id, RationalNs, Scope, U64, canonical_json, parse_strict_json,
+};
 
 /// First bytes of a payload.
 const MAGIC: &[u8; 8] = b"WWSTATE1";
@@ -116,8 +118,10 @@ impl<'a> StatePayload<'a> {
     /// written, this one that the state is what its owner captured.
     pub fn encode(header: &PayloadHeader, body: &[u8]) -> Result<Vec<u8>, CanonicalError> {
         let header = canonical_json(header)?;
-        let header_bytes = u32::try_from(header.len()).expect("a header holds a few ids and digests");
-        let mut bytes = Vec::with_capacity(PREFIX_BYTES + header.len() + body.len() + Digest::BYTES);
+        let header_bytes =
+            u32::try_from(header.len()).expect("a header holds a few ids and digests");
+        let mut bytes =
+            Vec::with_capacity(PREFIX_BYTES + header.len() + body.len() + Digest::BYTES);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&header_bytes.to_le_bytes());
         bytes.extend_from_slice(&header);
@@ -131,7 +135,9 @@ impl<'a> StatePayload<'a> {
     pub fn decode(bytes: &'a [u8]) -> Result<Self, StatePayloadError> {
         let byte_length = bytes.len();
         let not_a_payload = || StatePayloadError::NotAPayload { byte_length };
-        let (content, tail) = bytes.split_last_chunk::<{ Digest::BYTES }>().ok_or_else(not_a_payload)?;
+        let (content, tail) = bytes
+            .split_last_chunk::<{ Digest::BYTES }>()
+            .ok_or_else(not_a_payload)?;
         let rest = content.strip_prefix(MAGIC).ok_or_else(not_a_payload)?;
         let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(not_a_payload)?;
         let captured = Digest::from_bytes(*tail);
@@ -140,10 +146,12 @@ impl<'a> StatePayload<'a> {
             return Err(StatePayloadError::Digest { captured, found });
         }
         let header_bytes = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
-        let (header, body) = rest.split_at_checked(header_bytes).ok_or(StatePayloadError::HeaderBounds {
-            header_bytes,
-            byte_length,
-        })?;
+        let (header, body) =
+            rest.split_at_checked(header_bytes)
+                .ok_or(StatePayloadError::HeaderBounds {
+                    header_bytes,
+                    byte_length,
+                })?;
         let header = parse_strict_json(header)
             .map_err(|error| error.to_string())
             .and_then(|value| PayloadHeader::deserialize(value).map_err(|error| error.to_string()))
@@ -152,7 +160,10 @@ impl<'a> StatePayload<'a> {
     }
 
     /// Reads a payload that must be this one: the same owner, kind, checkpoint, boundary and compatibility.
-    pub fn decode_expected(bytes: &'a [u8], expected: &PayloadHeader) -> Result<Self, StatePayloadError> {
+    pub fn decode_expected(
+        bytes: &'a [u8],
+        expected: &PayloadHeader,
+    ) -> Result<Self, StatePayloadError> {
         let payload = Self::decode(bytes)?;
         let words = |header: &PayloadHeader| {
             [
@@ -162,7 +173,10 @@ impl<'a> StatePayload<'a> {
                 ("sessionId", header.source_scope.session_id.to_string()),
                 ("epoch", header.source_scope.epoch.to_string()),
                 ("step", header.source_scope.step.to_string()),
-                ("compatibilityDigest", header.compatibility_digest.to_string()),
+                (
+                    "compatibilityDigest",
+                    header.compatibility_digest.to_string(),
+                ),
             ]
         };
         let differing = words(&payload.header)
@@ -170,7 +184,11 @@ impl<'a> StatePayload<'a> {
             .zip(words(expected))
             .find(|(found, expected)| found != expected);
         match differing {
-            Some(((field, found), (_, expected))) => Err(StatePayloadError::Mismatch { field, found, expected }),
+            Some(((field, found), (_, expected))) => Err(StatePayloadError::Mismatch {
+                field,
+                found,
+                expected,
+            }),
             None => Ok(payload),
         }
     }
@@ -216,7 +234,10 @@ mod tests {
             assert!(StatePayload::decode(&flipped).is_err(), "bit {bit}");
         }
         for length in 0..bytes.len() {
-            assert!(StatePayload::decode(&bytes[..length]).is_err(), "{length} bytes");
+            assert!(
+                StatePayload::decode(&bytes[..length]).is_err(),
+                "{length} bytes"
+            );
         }
         let extended = [&bytes[..], &[0]].concat();
         assert!(StatePayload::decode(&extended).is_err());
@@ -228,6 +249,9 @@ mod tests {
         let mut other = header();
         other.owner = Id::parse("fly-b").unwrap();
         let error = StatePayload::decode_expected(&bytes, &other).unwrap_err();
-        assert_eq!(error.to_string(), "the payload's owner is fly-a, expected fly-b");
+        assert_eq!(
+            error.to_string(),
+            "the payload's owner is fly-a, expected fly-b"
+        );
     }
 }

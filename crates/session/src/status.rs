@@ -27,7 +27,9 @@ pub struct FailureRecord {
 impl fmt::Display for FailureRecord {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.participant {
-            Some(participant) => write!(formatter, "{participant} in {}: {}", self.phase, self.error),
+            Some(participant) => {
+                write!(formatter, "{participant} in {}: {}", self.phase, self.error)
+            }
             None => write!(formatter, "in {}: {}", self.phase, self.error),
         }
     }

@@ -54,7 +54,10 @@ pub struct EpisodeRequest {
     #[cfg_attr(feature = "typescript", tsify(type = "string"))]
     pub reason: Id,
     /// How it ended.
-    #[cfg_attr(feature = "typescript", tsify(type = "{schema: SchemaRef, value: Record<string, unknown>}"))]
+    #[cfg_attr(
+        feature = "typescript",
+        tsify(type = "{schema: SchemaRef, value: Record<string, unknown>}")
+    )]
     pub outcome: TypedValue,
 }
 
@@ -113,7 +116,9 @@ impl TaskError {
     /// An error with its sentence.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into() }
+        Self {
+            message: message.into(),
+        }
     }
 }
 
@@ -130,7 +135,8 @@ pub trait Task {
     ) -> Result<TaskBootstrap, TaskError>;
 
     /// Judges one transition.
-    fn evaluate_transition(&mut self, transition: &Transition<'_>) -> Result<Evaluation, TaskError>;
+    fn evaluate_transition(&mut self, transition: &Transition<'_>)
+    -> Result<Evaluation, TaskError>;
 
     /// The whole ledger: everything the next judgement depends on.
     fn capture(&self) -> Result<TypedValue, TaskError>;

@@ -25,11 +25,20 @@ impl TickClock {
     }
 
     /// A clock that carries on with a remainder from a checkpoint, less than one tick.
-    pub fn with_remainder(tick_duration: RationalNs, remainder: RationalNs) -> Result<Self, TickClockError> {
+    pub fn with_remainder(
+        tick_duration: RationalNs,
+        remainder: RationalNs,
+    ) -> Result<Self, TickClockError> {
         if remainder >= tick_duration {
-            return Err(TickClockError::Remainder { remainder, tick_duration });
+            return Err(TickClockError::Remainder {
+                remainder,
+                tick_duration,
+            });
         }
-        Ok(Self { tick_duration, remainder })
+        Ok(Self {
+            tick_duration,
+            remainder,
+        })
     }
 
     /// Adds an interval and takes the whole ticks out of it. An error changes nothing.
@@ -37,7 +46,10 @@ impl TickClock {
         if interval.is_zero() {
             return Err(TickClockError::ZeroInterval);
         }
-        let (ticks, remainder) = self.remainder.checked_add(interval)?.div_floor(self.tick_duration)?;
+        let (ticks, remainder) = self
+            .remainder
+            .checked_add(interval)?
+            .div_floor(self.tick_duration)?;
         self.remainder = remainder;
         Ok(ticks)
     }
@@ -83,8 +95,9 @@ mod tests {
     fn sixty_hertz_over_milliseconds_is_16_17_17() {
         let interval = RationalNs::new(50_000_000, 3).unwrap();
         let mut clock = TickClock::new(RationalNs::from_nanoseconds(1_000_000));
-        let steps: Vec<(u64, RationalNs)> =
-            (0..3).map(|_| (clock.advance(interval).unwrap(), clock.remainder())).collect();
+        let steps: Vec<(u64, RationalNs)> = (0..3)
+            .map(|_| (clock.advance(interval).unwrap(), clock.remainder()))
+            .collect();
         assert_eq!(
             steps,
             [
@@ -93,6 +106,9 @@ mod tests {
                 (17, RationalNs::ZERO),
             ]
         );
-        assert_eq!(clock.advance(RationalNs::ZERO), Err(TickClockError::ZeroInterval));
+        assert_eq!(
+            clock.advance(RationalNs::ZERO),
+            Err(TickClockError::ZeroInterval)
+        );
     }
 }

@@ -46,7 +46,10 @@ impl Trace {
     pub(crate) fn begin(&mut self, epoch: Id, boundary: u64) {
         self.records.clear();
         self.forgotten = 0;
-        self.segments = vec![Segment { epoch, start: boundary }];
+        self.segments = vec![Segment {
+            epoch,
+            start: boundary,
+        }];
     }
 
     pub(crate) fn push(&mut self, record: TraceRecord) {
@@ -65,7 +68,8 @@ impl Trace {
         let Some(last) = self.segment_of(source_epoch, boundary) else {
             return self.begin(to_epoch, boundary);
         };
-        self.records.retain(|record| record.behaviour.scope.step.0 < boundary);
+        self.records
+            .retain(|record| record.behaviour.scope.step.0 < boundary);
         self.segments.truncate(last + 1);
         self.segments.push(Segment {
             epoch: to_epoch,
@@ -74,8 +78,14 @@ impl Trace {
     }
 
     fn segment_of(&self, epoch: &Id, boundary: u64) -> Option<usize> {
-        let position = self.segments.iter().position(|segment| segment.epoch == *epoch)?;
-        let ends_in_time = self.segments.get(position + 1).is_none_or(|next| next.start >= boundary);
+        let position = self
+            .segments
+            .iter()
+            .position(|segment| segment.epoch == *epoch)?;
+        let ends_in_time = self
+            .segments
+            .get(position + 1)
+            .is_none_or(|next| next.start >= boundary);
         (self.segments[position].start <= boundary && ends_in_time).then_some(position)
     }
 }

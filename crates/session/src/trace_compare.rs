@@ -91,7 +91,12 @@ pub fn compare_traces(left: &[TraceRecord], right: &[TraceRecord]) -> TraceDiff 
                 });
             }
         };
-        differing("", &normal(&left.behaviour), &normal(&right.behaviour), &mut note);
+        differing(
+            "",
+            &normal(&left.behaviour),
+            &normal(&right.behaviour),
+            &mut note,
+        );
     }
     diff.verdict = if left.len() != right.len() || !diff.differences.is_empty() {
         TraceVerdict::Different
@@ -106,24 +111,45 @@ pub fn compare_traces(left: &[TraceRecord], right: &[TraceRecord]) -> TraceDiff 
 /// The behaviour as JSON, agents and views by name.
 fn normal(behaviour: &Behaviour) -> Value {
     let mut behaviour = behaviour.clone();
-    behaviour.agents.sort_by(|left, right| left.agent_id.cmp(&right.agent_id));
-    behaviour.observation_boundaries.sort_by(|left, right| left.view_id.cmp(&right.view_id));
+    behaviour
+        .agents
+        .sort_by(|left, right| left.agent_id.cmp(&right.agent_id));
+    behaviour
+        .observation_boundaries
+        .sort_by(|left, right| left.view_id.cmp(&right.view_id));
     serde_json::to_value(&behaviour).expect("a behaviour is strings and lists of them")
 }
 
 fn differing(path: &str, left: &Value, right: &Value, note: &mut dyn FnMut(&str, &Value, &Value)) {
     match (left, right) {
         (Value::Object(left_fields), Value::Object(right_fields)) => {
-            let keys = left_fields.keys().chain(right_fields.keys().filter(|key| !left_fields.contains_key(*key)));
+            let keys = left_fields.keys().chain(
+                right_fields
+                    .keys()
+                    .filter(|key| !left_fields.contains_key(*key)),
+            );
             for key in keys {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                let path = if path.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{path}.{key}")
+                };
                 let left = left_fields.get(key).unwrap_or(&Value::Null);
-                differing(&path, left, right_fields.get(key).unwrap_or(&Value::Null), note);
+                differing(
+                    &path,
+                    left,
+                    right_fields.get(key).unwrap_or(&Value::Null),
+                    note,
+                );
             }
         }
-        (Value::Array(left_items), Value::Array(right_items)) if left_items.len() == right_items.len() => {
+        (Value::Array(left_items), Value::Array(right_items))
+            if left_items.len() == right_items.len() =>
+        {
             for (index, (left, right)) in left_items.iter().zip(right_items).enumerate() {
-                let name = ["agentId", "viewId"].iter().find_map(|key| left.get(key)?.as_str());
+                let name = ["agentId", "viewId"]
+                    .iter()
+                    .find_map(|key| left.get(key)?.as_str());
                 let label = name.map_or_else(|| index.to_string(), str::to_owned);
                 differing(&format!("{path}[{label}]"), left, right, note);
             }

@@ -11,7 +11,9 @@ use crate::TraceRecord;
 #[non_exhaustive]
 pub enum RebaseError {
     /// A record of an epoch that was not named.
-    #[error("the transition at step {step} ran under {epoch}, which is not one of those to carry over")]
+    #[error(
+        "the transition at step {step} ran under {epoch}, which is not one of those to carry over"
+    )]
     UnexpectedEpoch {
         /// The step.
         step: U64,
@@ -57,7 +59,10 @@ pub fn rebase_trace(
     to: &Id,
     ids: &BTreeMap<Id, Id>,
 ) -> Result<Vec<TraceRecord>, RebaseError> {
-    records.iter().map(|record| rebase_record(record, from, to, ids)).collect()
+    records
+        .iter()
+        .map(|record| rebase_record(record, from, to, ids))
+        .collect()
 }
 
 fn rebase_record(
@@ -76,20 +81,36 @@ fn rebase_record(
     if !from.contains(&epoch) {
         return Err(RebaseError::UnexpectedEpoch { step, epoch });
     }
-    let Some(rest) = behaviour.batch_id.as_str().strip_prefix(&format!("batch-{epoch}-")) else {
+    let Some(rest) = behaviour
+        .batch_id
+        .as_str()
+        .strip_prefix(&format!("batch-{epoch}-"))
+    else {
         let batch_id = behaviour.batch_id.clone();
-        return Err(RebaseError::BatchId { step, batch_id, epoch });
-    };
-    behaviour.batch_id = Id::parse(&format!("batch-{to}-{rest}")).map_err(|_| RebaseError::BatchName {
-        step,
-        to: to.clone(),
-    })?;
-    for event_id in behaviour.outcome_ids.iter_mut().chain(&mut behaviour.event_ids) {
-        *event_id = ids.get(event_id).cloned().ok_or_else(|| RebaseError::UnmappedEvent {
+        return Err(RebaseError::BatchId {
             step,
-            event_id: event_id.clone(),
+            batch_id,
+            epoch,
+        });
+    };
+    behaviour.batch_id =
+        Id::parse(&format!("batch-{to}-{rest}")).map_err(|_| RebaseError::BatchName {
+            step,
             to: to.clone(),
         })?;
+    for event_id in behaviour
+        .outcome_ids
+        .iter_mut()
+        .chain(&mut behaviour.event_ids)
+    {
+        *event_id = ids
+            .get(event_id)
+            .cloned()
+            .ok_or_else(|| RebaseError::UnmappedEvent {
+                step,
+                event_id: event_id.clone(),
+                to: to.clone(),
+            })?;
     }
     behaviour.scope.epoch = to.clone();
     Ok(rebased)

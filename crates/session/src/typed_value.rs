@@ -28,7 +28,11 @@ impl SchemaRef {
     pub fn synthetic(id: Id, version: u16) -> Self {
         let material = format!("fly-session-schema-v1\n{id}\n{version}\n");
         let digest = Digest::sha256(material.as_bytes());
-        Self { id, version, digest }
+        Self {
+            id,
+            version,
+            digest,
+        }
     }
 }
 
@@ -37,7 +41,9 @@ impl SchemaRef {
 #[non_exhaustive]
 pub enum TypedValueError {
     /// Its canonical JSON is longer than [`TypedValue::MAX_BYTES`].
-    #[error("a typed value of {schema} has {byte_length} bytes of canonical JSON, the limit is {limit}")]
+    #[error(
+        "a typed value of {schema} has {byte_length} bytes of canonical JSON, the limit is {limit}"
+    )]
     TooLarge {
         /// The schema it claims.
         schema: Id,
@@ -104,7 +110,10 @@ impl TypedValue {
     }
 
     /// Makes a value out of anything that serializes to a JSON object.
-    pub fn from_serialize<T: Serialize>(schema: SchemaRef, value: &T) -> Result<Self, TypedValueError> {
+    pub fn from_serialize<T: Serialize>(
+        schema: SchemaRef,
+        value: &T,
+    ) -> Result<Self, TypedValueError> {
         match serde_json::to_value(value) {
             Ok(Value::Object(object)) => Self::new(schema, object),
             Ok(_) => Err(TypedValueError::NotCanonical {
@@ -182,7 +191,10 @@ mod tests {
         assert!(sized(TypedValue::MAX_BYTES - overhead).is_ok());
         assert!(matches!(
             sized(TypedValue::MAX_BYTES - overhead + 1),
-            Err(TypedValueError::TooLarge { byte_length: 32_769, .. })
+            Err(TypedValueError::TooLarge {
+                byte_length: 32_769,
+                ..
+            })
         ));
     }
 
@@ -194,6 +206,8 @@ mod tests {
         let text = serde_json::to_string(&value).unwrap();
         let read: TypedValue = serde_json::from_str(&text).unwrap();
         assert_eq!(read.digest(), value.digest());
-        assert!(serde_json::from_str::<TypedValue>(&text.replacen('{', "{\"extra\":1,", 1)).is_err());
+        assert!(
+            serde_json::from_str::<TypedValue>(&text.replacen('{', "{\"extra\":1,", 1)).is_err()
+        );
     }
 }

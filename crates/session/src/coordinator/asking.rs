@@ -9,8 +9,8 @@ use wellwritten_envelope::Scope;
 use crate::coordinator::Fault;
 use crate::session_state::Link;
 use crate::{
-    Answer, Call, Coordinator, DispatchOrder, ErrorCode, MutationCertainty, ParticipantError, Request, RequestId,
-    SessionError, TransportError,
+    Answer, Call, Coordinator, DispatchOrder, ErrorCode, MutationCertainty, ParticipantError,
+    Request, RequestId, SessionError, TransportError,
 };
 
 /// Why a participant did not give the answer asked for.
@@ -59,7 +59,11 @@ impl Coordinator {
                 TransportError::RouteGone => MutationCertainty::None,
                 TransportError::ReplyLost => MutationCertainty::Unknown,
             };
-            fault(ParticipantError::new(ErrorCode::IdentityMismatch, mutation, format!("{method}: {error}")))
+            fault(ParticipantError::new(
+                ErrorCode::IdentityMismatch,
+                mutation,
+                format!("{method}: {error}"),
+            ))
         })?;
         let is_its_own = reply.request_id == request_id
             && reply.scope == scope
@@ -68,21 +72,36 @@ impl Coordinator {
         if !is_its_own {
             let message = format!(
                 "{method}: {} of {} answered {} where {request_id} was asked of {} of {}",
-                reply.incarnation_id, reply.worker_id, reply.request_id, link.incarnation_id, link.participant_id
+                reply.incarnation_id,
+                reply.worker_id,
+                reply.request_id,
+                link.incarnation_id,
+                link.participant_id
             );
-            return Err(fault(ParticipantError::uncertain(ErrorCode::IdentityMismatch, message)));
+            return Err(fault(ParticipantError::uncertain(
+                ErrorCode::IdentityMismatch,
+                message,
+            )));
         }
         reply.outcome.map_err(|error| {
             let refused = error.mutation == MutationCertainty::None;
             let fault = Fault::of(link.participant_id.clone(), error);
-            if refused { Unanswered::Refused(fault) } else { Unanswered::Faulted(fault) }
+            if refused {
+                Unanswered::Refused(fault)
+            } else {
+                Unanswered::Faulted(fault)
+            }
         })
     }
 
     /// The fault of a participant that answered another method.
     pub(crate) fn wrong_answer(link: &Link, method: &str) -> Unanswered {
         let message = format!("{method} was answered as another method");
-        Unanswered::Faulted(Fault::broken(&link.participant_id, ErrorCode::IdentityMismatch, message))
+        Unanswered::Faulted(Fault::broken(
+            &link.participant_id,
+            ErrorCode::IdentityMismatch,
+            message,
+        ))
     }
 
     /// Runs one question per agent in the order of the day. Answers come back by agent whatever the order was, and

@@ -9,8 +9,9 @@ use crate::coordinator::asking::{Asking, Unanswered};
 use crate::observation_rules::{check_observation, check_telemetry};
 use crate::session_state::Link;
 use crate::{
-    AgentInitialize, AgentInitialized, Answer, Call, Composition, Coordinator, EnvironmentInitialize, ErrorCode, Phase,
-    RequestId, SensoryInput, SessionError, Status, TaskEvent, TickClock, TypedValue, WorldObservation,
+    AgentInitialize, AgentInitialized, Answer, Call, Composition, Coordinator,
+    EnvironmentInitialize, ErrorCode, Phase, RequestId, SensoryInput, SessionError, Status,
+    TaskEvent, TickClock, TypedValue, WorldObservation,
 };
 
 /// One agent's initialization, answered.
@@ -39,9 +40,10 @@ impl Coordinator {
         let stem = Id::parse("e0").expect("a legal id");
         let epoch = match (&asked, &self.store) {
             (Some(epoch), _) => epoch.clone(),
-            (None, Some(store)) => {
-                store.next_epoch_after(&stem).await.ok_or(SessionError::NoFreshEpoch { epoch: stem })?
-            }
+            (None, Some(store)) => store
+                .next_epoch_after(&stem)
+                .await
+                .ok_or(SessionError::NoFreshEpoch { epoch: stem })?,
             (None, None) => Id::parse("e1").expect("a legal id"),
         };
         Self::check_epoch_name(&epoch)?;
@@ -69,47 +71,87 @@ impl Coordinator {
     async fn start(&self, epoch: Id) -> Result<(), Fault> {
         let mut kept = Vec::new();
         let environment = self.state.borrow().environment.clone();
-        let (request_id, observation) = self.initialize_world(&environment).await.map_err(Unanswered::into_fault)?;
+        let (request_id, observation) = self
+            .initialize_world(&environment)
+            .await
+            .map_err(Unanswered::into_fault)?;
         kept.push((environment.clone(), request_id));
         check_observation(environment.descriptor(), &observation, 0, RationalNs::ZERO)?;
         let contexts = self.begin_task(&epoch, &observation)?;
-        let links: Vec<Link> = self.state.borrow().agents.iter().map(|slot| slot.link.clone()).collect();
+        let links: Vec<Link> = self
+            .state
+            .borrow()
+            .agents
+            .iter()
+            .map(|slot| slot.link.clone())
+            .collect();
         let questions = links
             .iter()
             .map(|link| {
-                let asked = self.initialize_agent(link, contexts.get(&link.participant_id), &observation);
+                let asked =
+                    self.initialize_agent(link, contexts.get(&link.participant_id), &observation);
                 Box::pin(asked) as Asking<'_, Begun>
             })
             .collect();
-        let begun = self.in_order(questions).await.map_err(Unanswered::into_fault)?;
+        let begun = self
+            .in_order(questions)
+            .await
+            .map_err(Unanswered::into_fault)?;
         self.install_start(epoch, observation, &contexts, &links, &begun)?;
-        kept.extend(links.into_iter().zip(begun).map(|(link, begun)| (link, begun.request_id)));
+        kept.extend(
+            links
+                .into_iter()
+                .zip(begun)
+                .map(|(link, begun)| (link, begun.request_id)),
+        );
         self.acknowledge(&kept).await;
         self.go(Phase::Ready { boundary: 0 })
     }
 
-    async fn initialize_world(&self, link: &Link) -> Result<(RequestId, WorldObservation), Unanswered> {
+    async fn initialize_world(
+        &self,
+        link: &Link,
+    ) -> Result<(RequestId, WorldObservation), Unanswered> {
         let call = Call::InitializeEnvironment(EnvironmentInitialize {
             episode_id: self.episode_id.clone(),
             port_bindings: self.state.borrow().bindings(),
         });
         let request_id = self.next_request_id();
-        match self.ask(link, request_id, Some(self.scope(0)), call).await? {
+        match self
+            .ask(link, request_id, Some(self.scope(0)), call)
+            .await?
+        {
             Answer::WorldInitialized(observation) => Ok((request_id, observation)),
             _ => Err(Self::wrong_answer(link, "Environment.Initialize")),
         }
     }
 
-    fn begin_task(&self, epoch: &Id, observation: &WorldObservation) -> Result<BTreeMap<Id, TypedValue>, Fault> {
+    fn begin_task(
+        &self,
+        epoch: &Id,
+        observation: &WorldObservation,
+    ) -> Result<BTreeMap<Id, TypedValue>, Fault> {
         let mut state = self.state.borrow_mut();
         let bindings = state.bindings();
         let begun = state
             .task
             .bootstrap(epoch, &observation.inspection, &bindings)
-            .map_err(|error| Fault::inside(ErrorCode::BackendFailure, format!("the task did not begin: {error}")))?;
-        let agents: Vec<&Id> = state.agents.iter().map(|slot| &slot.link.participant_id).collect();
+            .map_err(|error| {
+                Fault::inside(
+                    ErrorCode::BackendFailure,
+                    format!("the task did not begin: {error}"),
+                )
+            })?;
+        let agents: Vec<&Id> = state
+            .agents
+            .iter()
+            .map(|slot| &slot.link.participant_id)
+            .collect();
         if !begun.contexts.keys().eq(agents) {
-            return Err(Fault::inside(ErrorCode::BackendFailure, "the task gives contexts to other agents"));
+            return Err(Fault::inside(
+                ErrorCode::BackendFailure,
+                "the task gives contexts to other agents",
+            ));
         }
         check_events(&begun.events, 0)?;
         state.events_issued = begun.events.len() as u64;
@@ -125,7 +167,9 @@ impl Coordinator {
         observation: &WorldObservation,
     ) -> Result<Begun, Unanswered> {
         let profile = link.profile();
-        let context = context.expect("contexts were checked against the agents").clone();
+        let context = context
+            .expect("contexts were checked against the agents")
+            .clone();
         let context_digest = context.digest();
         let call = Call::InitializeAgent(AgentInitialize {
             agent_id: profile.agent_id.clone(),
@@ -134,11 +178,17 @@ impl Coordinator {
             initial_decision_context: context,
         });
         let request_id = self.next_request_id();
-        match self.ask(link, request_id, Some(self.scope(0)), call).await? {
+        match self
+            .ask(link, request_id, Some(self.scope(0)), call)
+            .await?
+        {
             Answer::AgentInitialized {
                 initialized,
                 decision_context_digest,
-            } if decision_context_digest == context_digest => Ok(Begun { request_id, initialized }),
+            } if decision_context_digest == context_digest => Ok(Begun {
+                request_id,
+                initialized,
+            }),
             _ => Err(Self::wrong_answer(link, "Agent.Initialize")),
         }
     }
@@ -153,7 +203,12 @@ impl Coordinator {
     ) -> Result<(), Fault> {
         for (link, begun) in links.iter().zip(begun) {
             let ticks = begun.initialized.warmup_ticks.0;
-            check_telemetry(&link.participant_id, &begun.initialized.telemetry, &link.profile().graph, ticks)?;
+            check_telemetry(
+                &link.participant_id,
+                &begun.initialized.telemetry,
+                &link.profile().graph,
+                ticks,
+            )?;
         }
         let mut state = self.state.borrow_mut();
         for (slot, begun) in state.agents.iter_mut().zip(begun) {
@@ -184,7 +239,10 @@ pub(crate) fn check_events(events: &[TaskEvent], source_step: u64) -> Result<(),
     for (index, event) in events.iter().enumerate() {
         let repeated = events[..index].iter().any(|earlier| earlier.id == event.id);
         if repeated || event.source_step.0 != source_step {
-            let message = format!("event {} is named twice or is not of boundary {source_step}", event.id);
+            let message = format!(
+                "event {} is named twice or is not of boundary {source_step}",
+                event.id
+            );
             return Err(Fault::inside(ErrorCode::BackendFailure, message));
         }
     }

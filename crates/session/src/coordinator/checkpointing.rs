@@ -2,18 +2,23 @@
 
 use serde_json::json;
 use wellwritten_envelope::{
-    AgentEntry, Compatibility, CoordinatorEntry, Digest, EnvelopeVersion, EnvironmentEntry, EventWatermarks,
-    ExecutorEntry, Id, Manifest, PortBinding, Scope, U64, UnknownFields, digest_json, encode,
+    AgentEntry, Compatibility, CoordinatorEntry, Digest, EnvelopeVersion, EnvironmentEntry,
+    EventWatermarks, ExecutorEntry, Id, Manifest, PortBinding, Scope, U64, UnknownFields,
+    digest_json, encode,
 };
-use wellwritten_store::{Certainty, CommitError, GenerationBytes, Resolution, compatibility_digest};
+use wellwritten_store::{
+    Certainty, CommitError, GenerationBytes, Resolution, compatibility_digest,
+};
 
 use crate::coordinator::Fault;
 use crate::coordinator::asking::Unanswered;
-use crate::coordinator::own_payloads::{PRIOR_INSPECTION, RECORD, TASK_LEDGER, agent_payload, executor_payload, name};
+use crate::coordinator::own_payloads::{
+    PRIOR_INSPECTION, RECORD, TASK_LEDGER, agent_payload, executor_payload, name,
+};
 use crate::session_state::{Link, SessionState};
 use crate::{
-    Answer, Artifact, Call, Coordinator, DurableMark, ErrorCode, Phase, RequestId, SaveOutcome, SessionError,
-    SessionEvent, SessionStore,
+    Answer, Artifact, Call, Coordinator, DurableMark, ErrorCode, Phase, RequestId, SaveOutcome,
+    SessionError, SessionEvent, SessionStore,
 };
 
 /// Payload of the world.
@@ -48,8 +53,11 @@ impl Coordinator {
             let Some(boundary) = self.phase().committed_boundary() else {
                 return Err(self.refuse_phase("checkpoint"));
             };
-            let checkpoint_id = self.fresh_checkpoint_id(&*store, checkpoint_id, boundary).await?;
-            self.go(Phase::Capturing { boundary }).map_err(|fault| self.fail(fault))?;
+            let checkpoint_id = self
+                .fresh_checkpoint_id(&*store, checkpoint_id, boundary)
+                .await?;
+            self.go(Phase::Capturing { boundary })
+                .map_err(|fault| self.fail(fault))?;
             self.capture_and_return(checkpoint_id, boundary).await?
         };
         self.emit(SessionEvent::Captured {
@@ -97,7 +105,11 @@ impl Coordinator {
     }
 
     /// Captures, and goes back to where it came from whether or not that worked.
-    async fn capture_and_return(&self, checkpoint_id: Id, boundary: u64) -> Result<Captured, SessionError> {
+    async fn capture_and_return(
+        &self,
+        checkpoint_id: Id,
+        boundary: u64,
+    ) -> Result<Captured, SessionError> {
         let mut kept = Vec::new();
         let captured = self.capture(&checkpoint_id, boundary, &mut kept).await;
         self.acknowledge(&kept).await;
@@ -108,7 +120,10 @@ impl Coordinator {
         // Without an origin the epoch was ended meanwhile, and that is the answer.
         match origin {
             Some(_) => captured,
-            None => Err(self.fail(Fault::inside(ErrorCode::Internal, "the capture has no way back"))),
+            None => Err(self.fail(Fault::inside(
+                ErrorCode::Internal,
+                "the capture has no way back",
+            ))),
         }
     }
 
@@ -132,10 +147,17 @@ impl Coordinator {
         }
         let own = self.own_payloads(checkpoint_id, &scope, composition_digest)?;
         let manifest = self.manifest(checkpoint_id, &scope, composition_digest)?;
-        let names = std::iter::once(name(WORLD)).chain(manifest.agents.iter().map(|agent| agent.payload.clone()));
-        let theirs = names.zip(&participants).map(|(name, payload)| (name, payload.bytes()));
-        let payloads: Vec<(Id, &[u8])> =
-            theirs.chain(own.iter().map(|(name, bytes)| (name.clone(), bytes.as_slice()))).collect();
+        let names = std::iter::once(name(WORLD))
+            .chain(manifest.agents.iter().map(|agent| agent.payload.clone()));
+        let theirs = names
+            .zip(&participants)
+            .map(|(name, payload)| (name, payload.bytes()));
+        let payloads: Vec<(Id, &[u8])> = theirs
+            .chain(
+                own.iter()
+                    .map(|(name, bytes)| (name.clone(), bytes.as_slice())),
+            )
+            .collect();
         Ok(Captured {
             checkpoint_id: checkpoint_id.clone(),
             scope,
@@ -154,7 +176,10 @@ impl Coordinator {
         let call = Call::Capture {
             checkpoint_id: checkpoint_id.clone(),
         };
-        match self.ask(link, request_id, Some(scope.clone()), call).await? {
+        match self
+            .ask(link, request_id, Some(scope.clone()), call)
+            .await?
+        {
             Answer::Captured {
                 checkpoint_id: captured,
                 boundary,
@@ -233,7 +258,10 @@ impl Coordinator {
     fn move_durable_mark(&self, mark: DurableMark) {
         let mut state = self.state.borrow_mut();
         let moves = mark.epoch == state.epoch
-            && state.durable.as_ref().is_none_or(|old| mark.boundary > old.boundary || old.epoch != mark.epoch);
+            && state
+                .durable
+                .as_ref()
+                .is_none_or(|old| mark.boundary > old.boundary || old.epoch != mark.epoch);
         if !moves {
             return;
         }
@@ -267,9 +295,12 @@ impl Coordinator {
     pub(crate) fn compatibility(&self) -> Result<Compatibility, SessionError> {
         let state = self.state.borrow();
         let descriptor = state.environment.descriptor();
-        let controller_digest = descriptor.controller_digest().map_err(|error| SessionError::Composition {
-            reason: error.to_string(),
-        })?;
+        let controller_digest =
+            descriptor
+                .controller_digest()
+                .map_err(|error| SessionError::Composition {
+                    reason: error.to_string(),
+                })?;
         Ok(Compatibility {
             backend_digest: descriptor.backend_digest,
             content_digest: descriptor.content_digest,
@@ -281,7 +312,12 @@ impl Coordinator {
         })
     }
 
-    fn manifest(&self, checkpoint_id: &Id, scope: &Scope, composition_digest: Digest) -> Result<Manifest, SessionError> {
+    fn manifest(
+        &self,
+        checkpoint_id: &Id,
+        scope: &Scope,
+        composition_digest: Digest,
+    ) -> Result<Manifest, SessionError> {
         let compatibility = self.compatibility()?;
         let state = self.state.borrow();
         let version = EnvelopeVersion::Two;
@@ -343,7 +379,11 @@ fn agent_entries(state: &SessionState) -> Vec<AgentEntry> {
             plasticity_version: profile.plasticity_version.to_string(),
             seed: profile.seed,
             brain_ticks: U64(slot.brain_ticks),
-            remainder: slot.clock.as_ref().expect("a running agent has a clock").remainder(),
+            remainder: slot
+                .clock
+                .as_ref()
+                .expect("a running agent has a clock")
+                .remainder(),
             payload: agent_payload(&profile.agent_id),
             unknown: UnknownFields::none(),
         }

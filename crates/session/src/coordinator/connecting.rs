@@ -6,7 +6,10 @@ use wellwritten_envelope::Id;
 
 use crate::coordinator::asking::Unanswered;
 use crate::session_state::Link;
-use crate::{Answer, Call, Coordinator, Description, ErrorCode, Hello, ParticipantError, Phase, Role, SessionError, Status};
+use crate::{
+    Answer, Call, Coordinator, Description, ErrorCode, Hello, ParticipantError, Phase, Role,
+    SessionError, Status,
+};
 
 impl Coordinator {
     /// Builds every participant and asks each who it is. Nothing is kept unless all of them answered.
@@ -14,7 +17,11 @@ impl Coordinator {
         let old = self.links();
         let mut fresh = Vec::with_capacity(old.len());
         for (index, link) in old.iter().enumerate() {
-            let role = if index == 0 { Role::Environment } else { Role::Agent };
+            let role = if index == 0 {
+                Role::Environment
+            } else {
+                Role::Agent
+            };
             fresh.push(self.connect(&link.participant_id, role).await?);
         }
         self.check_descriptions(&fresh)?;
@@ -43,7 +50,11 @@ impl Coordinator {
         };
         let transport = match role {
             Role::Environment => self.factory.make_environment(&incarnation_id).await,
-            Role::Agent => self.factory.make_agent(participant_id, &incarnation_id).await,
+            Role::Agent => {
+                self.factory
+                    .make_agent(participant_id, &incarnation_id)
+                    .await
+            }
         }
         .map_err(refused)?;
         let mut link = Link {
@@ -53,9 +64,15 @@ impl Coordinator {
             description: None,
             compatibility_digest: wellwritten_envelope::Digest::from_bytes([0; 32]),
         };
-        let description = self.hello(&link, role).await.map_err(|unanswered| refused(unanswered.into_fault().error))?;
+        let description = self
+            .hello(&link, role)
+            .await
+            .map_err(|unanswered| refused(unanswered.into_fault().error))?;
         link.compatibility_digest = description.compatibility_digest().map_err(|error| {
-            refused(ParticipantError::refused(ErrorCode::InvalidArgument, error.to_string()))
+            refused(ParticipantError::refused(
+                ErrorCode::InvalidArgument,
+                error.to_string(),
+            ))
         })?;
         link.description = Some(Rc::new(description));
         Ok(link)
@@ -70,7 +87,8 @@ impl Coordinator {
         });
         match self.ask(link, self.next_request_id(), None, call).await? {
             Answer::Hello(description)
-                if description.role() == role && *description.worker_id() == link.participant_id =>
+                if description.role() == role
+                    && *description.worker_id() == link.participant_id =>
             {
                 Ok(*description)
             }
@@ -88,7 +106,9 @@ impl Coordinator {
         let mut assigned: Vec<&Id> = state.agents.iter().map(|slot| &slot.port_id).collect();
         assigned.sort_unstable();
         if declared != assigned {
-            return refuse(format!("the world has ports {declared:?}, the agents are assigned {assigned:?}"));
+            return refuse(format!(
+                "the world has ports {declared:?}, the agents are assigned {assigned:?}"
+            ));
         }
         if descriptor.step_duration.is_zero() {
             return refuse("the world's step lasts no time".to_owned());
@@ -99,15 +119,24 @@ impl Coordinator {
             }
         }
         if descriptor.views.len() > crate::observation_rules::MAX_VIEWS {
-            return refuse(format!("{} views, the limit is {}", descriptor.views.len(), crate::observation_rules::MAX_VIEWS));
+            return refuse(format!(
+                "{} views, the limit is {}",
+                descriptor.views.len(),
+                crate::observation_rules::MAX_VIEWS
+            ));
         }
         for (index, view) in descriptor.views.iter().enumerate() {
             let sized = (1..=crate::ViewDescriptor::MAX_DIMENSION).contains(&view.width)
                 && (1..=crate::ViewDescriptor::MAX_DIMENSION).contains(&view.height)
                 && view.observation_delay_steps <= crate::ViewDescriptor::MAX_DELAY_STEPS;
-            let unique = descriptor.views[..index].iter().all(|earlier| earlier.view_id != view.view_id);
+            let unique = descriptor.views[..index]
+                .iter()
+                .all(|earlier| earlier.view_id != view.view_id);
             if !sized || !unique {
-                return refuse(format!("view {} is out of bounds or declared twice", view.view_id));
+                return refuse(format!(
+                    "view {} is out of bounds or declared twice",
+                    view.view_id
+                ));
             }
         }
         for link in &links[1..] {

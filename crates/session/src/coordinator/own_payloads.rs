@@ -1,7 +1,9 @@
 //! The coordinator's own part of a checkpoint: ledger, inspection, executors, and its record.
 
 use serde::{Deserialize, Serialize};
-use wellwritten_envelope::{Digest, Envelope, Id, Manifest, RationalNs, Scope, U64, canonical_json, parse_strict_json};
+use wellwritten_envelope::{
+    Digest, Envelope, Id, Manifest, RationalNs, Scope, U64, canonical_json, parse_strict_json,
+};
 
 use crate::session_error::PayloadFault;
 use crate::session_state::SessionState;
@@ -75,7 +77,13 @@ pub(crate) fn name(text: &str) -> Id {
 
 /// The frame of one of the coordinator's payloads. What it depends on is compared field by field by the manifest; the
 /// digest here only ties it to this composition.
-fn header(kind: PayloadKind, owner: &Id, checkpoint_id: &Id, scope: &Scope, composition_digest: Digest) -> PayloadHeader {
+fn header(
+    kind: PayloadKind,
+    owner: &Id,
+    checkpoint_id: &Id,
+    scope: &Scope,
+    composition_digest: Digest,
+) -> PayloadHeader {
     PayloadHeader {
         kind,
         owner: owner.clone(),
@@ -110,18 +118,47 @@ impl Coordinator {
             reason,
         };
         let ledger_name = name(TASK_LEDGER);
-        let ledger = state.task.capture().map_err(|error| uncapturable(&ledger_name, error.to_string()))?;
-        let observation = state.observation.as_ref().expect("a committed boundary has an observation");
+        let ledger = state
+            .task
+            .capture()
+            .map_err(|error| uncapturable(&ledger_name, error.to_string()))?;
+        let observation = state
+            .observation
+            .as_ref()
+            .expect("a committed boundary has an observation");
         let mut payloads = vec![
-            seal(ledger_name, PayloadKind::TaskLedger, &self.session_id, &ledger)?,
-            seal(name(PRIOR_INSPECTION), PayloadKind::PriorInspection, &self.session_id, &observation.inspection)?,
+            seal(
+                ledger_name,
+                PayloadKind::TaskLedger,
+                &self.session_id,
+                &ledger,
+            )?,
+            seal(
+                name(PRIOR_INSPECTION),
+                PayloadKind::PriorInspection,
+                &self.session_id,
+                &observation.inspection,
+            )?,
         ];
         for slot in &state.agents {
             let payload = executor_payload(&slot.link.participant_id);
-            let executor = slot.executor.capture().map_err(|error| uncapturable(&payload, error.to_string()))?;
-            payloads.push(seal(payload, PayloadKind::Executor, &slot.link.participant_id, &executor)?);
+            let executor = slot
+                .executor
+                .capture()
+                .map_err(|error| uncapturable(&payload, error.to_string()))?;
+            payloads.push(seal(
+                payload,
+                PayloadKind::Executor,
+                &slot.link.participant_id,
+                &executor,
+            )?);
         }
-        payloads.push(seal(name(RECORD), PayloadKind::Coordinator, &self.session_id, &record_of(&state))?);
+        payloads.push(seal(
+            name(RECORD),
+            PayloadKind::Coordinator,
+            &self.session_id,
+            &record_of(&state),
+        )?);
         Ok(payloads)
     }
 
@@ -135,23 +172,59 @@ impl Coordinator {
         let manifest = &envelope.manifest;
         let step = manifest.source_scope.step.0;
         let state = self.state.borrow();
-        let inspection: TypedValue =
-            read(envelope, &manifest.coordinator.prior_inspection, PayloadKind::PriorInspection, &self.session_id)?;
+        let inspection: TypedValue = read(
+            envelope,
+            &manifest.coordinator.prior_inspection,
+            PayloadKind::PriorInspection,
+            &self.session_id,
+        )?;
         let inspection_schema = &state.environment.descriptor().inspection_schema;
         if inspection.schema() != inspection_schema {
-            let (found, expected) = (inspection.schema().id.to_string(), inspection_schema.id.to_string());
-            return Err(disagrees(&manifest.coordinator.prior_inspection, "schema", found, expected));
+            let (found, expected) = (
+                inspection.schema().id.to_string(),
+                inspection_schema.id.to_string(),
+            );
+            return Err(disagrees(
+                &manifest.coordinator.prior_inspection,
+                "schema",
+                found,
+                expected,
+            ));
         }
         let ledger_name = &manifest.coordinator.task_ledger;
-        let ledger: TypedValue = read(envelope, ledger_name, PayloadKind::TaskLedger, &self.session_id)?;
+        let ledger: TypedValue = read(
+            envelope,
+            ledger_name,
+            PayloadKind::TaskLedger,
+            &self.session_id,
+        )?;
         let task = state.task.restored(new_epoch, step, &ledger, &inspection);
         let task = task.map_err(|error| rejected(ledger_name, error.to_string()))?;
-        let record_name = manifest.coordinator.admission_state.clone().unwrap_or_else(|| name(RECORD));
-        let record: CoordinatorRecord = read(envelope, &record_name, PayloadKind::Coordinator, &self.session_id)?;
+        let record_name = manifest
+            .coordinator
+            .admission_state
+            .clone()
+            .unwrap_or_else(|| name(RECORD));
+        let record: CoordinatorRecord = read(
+            envelope,
+            &record_name,
+            PayloadKind::Coordinator,
+            &self.session_id,
+        )?;
         check_record(&record_name, &record, manifest, &state)?;
         let mut agents = Vec::with_capacity(record.agents.len());
-        for ((slot, row), entry) in state.agents.iter().zip(record.agents).zip(&manifest.coordinator.executor_state) {
-            let captured: TypedValue = read(envelope, &entry.payload, PayloadKind::Executor, &slot.link.participant_id)?;
+        for ((slot, row), entry) in state
+            .agents
+            .iter()
+            .zip(record.agents)
+            .zip(&manifest.coordinator.executor_state)
+        {
+            let captured: TypedValue = read(
+                envelope,
+                &entry.payload,
+                PayloadKind::Executor,
+                &slot.link.participant_id,
+            )?;
             let executor = slot.executor.restored(&captured);
             let clock = TickClock::with_remainder(slot.link.profile().tick_duration, row.remainder);
             agents.push(RestoredAgent {
@@ -180,7 +253,11 @@ fn record_of(state: &SessionState) -> CoordinatorRecord {
         profile_digest: slot.link.profile().profile_digest,
         seed: slot.link.profile().seed,
         brain_ticks: U64(slot.brain_ticks),
-        remainder: slot.clock.as_ref().expect("a running agent has a clock").remainder(),
+        remainder: slot
+            .clock
+            .as_ref()
+            .expect("a running agent has a clock")
+            .remainder(),
         context: slot.context.clone().expect("a running agent has a context"),
     });
     CoordinatorRecord {
@@ -188,7 +265,10 @@ fn record_of(state: &SessionState) -> CoordinatorRecord {
         world_time: state.committed_world_time,
         last_event_step: U64(state.last_event_step),
         events_issued: U64(state.events_issued),
-        progress: state.progress.clone().expect("a running session has progress"),
+        progress: state
+            .progress
+            .clone()
+            .expect("a running session has progress"),
         terminal: state.terminal.clone(),
         agents: rows.collect(),
     }
@@ -202,21 +282,66 @@ fn check_record(
     state: &SessionState,
 ) -> Result<(), SessionError> {
     let check = |field: String, found: String, expected: String| {
-        if found == expected { Ok(()) } else { Err(disagrees(payload, &field, found, expected)) }
+        if found == expected {
+            Ok(())
+        } else {
+            Err(disagrees(payload, &field, found, expected))
+        }
     };
-    check("committedStep".to_owned(), record.committed_step.to_string(), manifest.source_scope.step.to_string())?;
-    check("worldTime".to_owned(), format!("{:?}", record.world_time), format!("{:?}", manifest.world_time))?;
-    check("agents".to_owned(), record.agents.len().to_string(), manifest.agents.len().to_string())?;
-    for ((row, entry), slot) in record.agents.iter().zip(&manifest.agents).zip(&state.agents) {
+    check(
+        "committedStep".to_owned(),
+        record.committed_step.to_string(),
+        manifest.source_scope.step.to_string(),
+    )?;
+    check(
+        "worldTime".to_owned(),
+        format!("{:?}", record.world_time),
+        format!("{:?}", manifest.world_time),
+    )?;
+    check(
+        "agents".to_owned(),
+        record.agents.len().to_string(),
+        manifest.agents.len().to_string(),
+    )?;
+    for ((row, entry), slot) in record
+        .agents
+        .iter()
+        .zip(&manifest.agents)
+        .zip(&state.agents)
+    {
         let field = |name: &str| format!("agents[{}].{name}", entry.agent_id);
-        check(field("agentId"), row.agent_id.to_string(), entry.agent_id.to_string())?;
-        check(field("portId"), row.port_id.to_string(), slot.port_id.to_string())?;
-        check(field("profileDigest"), row.profile_digest.to_string(), entry.profile_digest.to_string())?;
+        check(
+            field("agentId"),
+            row.agent_id.to_string(),
+            entry.agent_id.to_string(),
+        )?;
+        check(
+            field("portId"),
+            row.port_id.to_string(),
+            slot.port_id.to_string(),
+        )?;
+        check(
+            field("profileDigest"),
+            row.profile_digest.to_string(),
+            entry.profile_digest.to_string(),
+        )?;
         check(field("seed"), row.seed.to_string(), entry.seed.to_string())?;
-        check(field("brainTicks"), row.brain_ticks.to_string(), entry.brain_ticks.to_string())?;
-        check(field("remainder"), format!("{:?}", row.remainder), format!("{:?}", entry.remainder))?;
+        check(
+            field("brainTicks"),
+            row.brain_ticks.to_string(),
+            entry.brain_ticks.to_string(),
+        )?;
+        check(
+            field("remainder"),
+            format!("{:?}", row.remainder),
+            format!("{:?}", entry.remainder),
+        )?;
         let expected = &slot.link.profile().context_schema;
-        check(field("context.schema"), row.context.schema().id.to_string(), expected.id.to_string())?;
+        check(
+            field("context.schema"),
+            row.context.schema().id.to_string(),
+            expected.id.to_string(),
+        )?;
     }
     Ok(())
 }
@@ -233,10 +358,18 @@ fn read<T: for<'de> Deserialize<'de>>(
         source,
     };
     let unreadable = |reason| fault(PayloadFault::Unreadable { reason });
-    let bytes = envelope.payload(payload).ok_or_else(|| unreadable("the envelope does not hold it".to_owned()))?;
-    let expected =
-        header(kind, owner, &manifest.checkpoint_id, &manifest.source_scope, manifest.composition_digest);
-    let framed = StatePayload::decode_expected(bytes, &expected).map_err(|error| fault(error.into()))?;
+    let bytes = envelope
+        .payload(payload)
+        .ok_or_else(|| unreadable("the envelope does not hold it".to_owned()))?;
+    let expected = header(
+        kind,
+        owner,
+        &manifest.checkpoint_id,
+        &manifest.source_scope,
+        manifest.composition_digest,
+    );
+    let framed =
+        StatePayload::decode_expected(bytes, &expected).map_err(|error| fault(error.into()))?;
     let value = parse_strict_json(framed.body).map_err(|error| unreadable(error.to_string()))?;
     T::deserialize(value).map_err(|error| unreadable(error.to_string()))
 }

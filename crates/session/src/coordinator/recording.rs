@@ -6,8 +6,8 @@ use wellwritten_envelope::{CanonicalError, Scope, U64, digest_json};
 use crate::coordinator::Fault;
 use crate::session_state::Link;
 use crate::{
-    Advance, AgentBehaviour, AgentOutcome, AgentRequest, Behaviour, Committed, ErrorCode, Evaluation, Operational,
-    Prepared, RequestId, TraceRecord, ViewBehaviour, WorldObservation,
+    Advance, AgentBehaviour, AgentOutcome, AgentRequest, Behaviour, Committed, ErrorCode,
+    Evaluation, Operational, Prepared, RequestId, TraceRecord, ViewBehaviour, WorldObservation,
 };
 
 /// One agent, prepared.
@@ -50,7 +50,12 @@ pub(crate) fn record(completed: &Completed<'_>) -> Result<TraceRecord, Fault> {
 
 fn behaviour(completed: &Completed<'_>) -> Result<Behaviour, CanonicalError> {
     let mut agents = Vec::with_capacity(completed.links.len());
-    for ((link, preparing), committing) in completed.links.iter().zip(completed.preparing).zip(completed.committing) {
+    for ((link, preparing), committing) in completed
+        .links
+        .iter()
+        .zip(completed.preparing)
+        .zip(completed.committing)
+    {
         let prepared = &preparing.prepared;
         agents.push(AgentBehaviour {
             agent_id: link.participant_id.clone(),
@@ -80,7 +85,11 @@ fn behaviour(completed: &Completed<'_>) -> Result<Behaviour, CanonicalError> {
         })
         .collect();
     views.sort_by(|left, right| left.view_id.cmp(&right.view_id));
-    let rewarded = completed.evaluation.outcomes.values().flat_map(|outcome| &outcome.rewards);
+    let rewarded = completed
+        .evaluation
+        .outcomes
+        .values()
+        .flat_map(|outcome| &outcome.rewards);
     Ok(Behaviour {
         scope: completed.scope.clone(),
         agents,
@@ -90,16 +99,25 @@ fn behaviour(completed: &Completed<'_>) -> Result<Behaviour, CanonicalError> {
         observation_boundaries: views,
         inspection_digest: Some(completed.observation.inspection.digest()),
         outcome_ids: rewarded.map(|reward| reward.event_id.clone()).collect(),
-        event_ids: completed.evaluation.events.iter().map(|event| event.id.clone()).collect(),
+        event_ids: completed
+            .evaluation
+            .events
+            .iter()
+            .map(|event| event.id.clone())
+            .collect(),
         published_boundary: None,
     })
 }
 
 fn outcome_digest(outcome: &AgentOutcome) -> Result<wellwritten_envelope::Digest, CanonicalError> {
-    let rewards = outcome.rewards.iter().map(|reward| json!({"ruleId": reward.rule_id, "value": reward.value}));
-    let stimuli = outcome.stimulations.iter().map(|stimulus| {
-        json!({"kindId": stimulus.kind_id, "durationMs": stimulus.duration_ms})
-    });
+    let rewards = outcome
+        .rewards
+        .iter()
+        .map(|reward| json!({"ruleId": reward.rule_id, "value": reward.value}));
+    let stimuli = outcome
+        .stimulations
+        .iter()
+        .map(|stimulus| json!({"kindId": stimulus.kind_id, "durationMs": stimulus.duration_ms}));
     digest_json(&json!({
         "rewards": rewards.collect::<Vec<_>>(),
         "stimulations": stimuli.collect::<Vec<_>>(),
@@ -108,7 +126,10 @@ fn outcome_digest(outcome: &AgentOutcome) -> Result<wellwritten_envelope::Digest
 
 fn operational(completed: &Completed<'_>) -> Operational {
     let requests = |request_ids: Vec<RequestId>| {
-        let agents = completed.links.iter().map(|link| link.participant_id.clone());
+        let agents = completed
+            .links
+            .iter()
+            .map(|link| link.participant_id.clone());
         agents
             .zip(request_ids)
             .map(|(agent_id, request_id)| AgentRequest {
@@ -119,8 +140,20 @@ fn operational(completed: &Completed<'_>) -> Operational {
     };
     Operational {
         wall_time_ns: U64(completed.ended_ns.saturating_sub(completed.began_ns)),
-        prepare_request_ids: requests(completed.preparing.iter().map(|preparing| preparing.request_id).collect()),
+        prepare_request_ids: requests(
+            completed
+                .preparing
+                .iter()
+                .map(|preparing| preparing.request_id)
+                .collect(),
+        ),
         advance_request_id: completed.advance_request_id.to_string(),
-        commit_request_ids: requests(completed.committing.iter().map(|committing| committing.request_id).collect()),
+        commit_request_ids: requests(
+            completed
+                .committing
+                .iter()
+                .map(|committing| committing.request_id)
+                .collect(),
+        ),
     }
 }

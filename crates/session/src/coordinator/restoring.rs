@@ -8,8 +8,8 @@ use crate::coordinator::checkpointing::{SCHEDULER, port_map};
 use crate::coordinator::own_payloads::RestoredCoordinator;
 use crate::session_state::Link;
 use crate::{
-    AbandonedSteps, Coordinator, DurableMark, Phase, RequestId, RestoreReport, RestoreRequest, Role, SessionError,
-    SessionEvent, SessionStore, SkippedGeneration, WorldObservation,
+    AbandonedSteps, Coordinator, DurableMark, Phase, RequestId, RestoreReport, RestoreRequest,
+    Role, SessionError, SessionEvent, SessionStore, SkippedGeneration, WorldObservation,
 };
 
 impl Coordinator {
@@ -27,7 +27,9 @@ impl Coordinator {
         let store = self.store.clone().ok_or(SessionError::NoStore)?;
         let tainted: Vec<Id> = self.state.borrow().tainted.iter().cloned().collect();
         if !tainted.is_empty() {
-            return Err(SessionError::Tainted { participants: tainted });
+            return Err(SessionError::Tainted {
+                participants: tainted,
+            });
         }
         let to_epoch = self.fresh_epoch(&*store, request.epoch.as_ref()).await?;
         let selected = self.select(&*store, &request).await?;
@@ -38,20 +40,31 @@ impl Coordinator {
         store.claim_epoch(&to_epoch).await?;
         let mut report = self.restore_group(&envelope, &to_epoch, restored).await?;
         report.skipped = skipped(&selected);
-        report.store_warning =
-            store.mark_resumed(&report.checkpoint_id).await.err().map(|error| error.to_string());
+        report.store_warning = store
+            .mark_resumed(&report.checkpoint_id)
+            .await
+            .err()
+            .map(|error| error.to_string());
         drop(guard);
-        self.emit(SessionEvent::Restored { report: report.clone() });
+        self.emit(SessionEvent::Restored {
+            report: report.clone(),
+        });
         Ok(report)
     }
 
     /// The epoch to go on under: the one asked for, if it was never used, or the next that was not.
-    async fn fresh_epoch(&self, store: &dyn SessionStore, asked: Option<&Id>) -> Result<Id, SessionError> {
+    async fn fresh_epoch(
+        &self,
+        store: &dyn SessionStore,
+        asked: Option<&Id>,
+    ) -> Result<Id, SessionError> {
         let used = self.used_epochs();
         if let Some(epoch) = asked {
             Self::check_epoch_name(epoch)?;
             if used.contains(epoch) || store.is_epoch_used(epoch).await {
-                return Err(SessionError::StaleEpoch { epoch: epoch.clone() });
+                return Err(SessionError::StaleEpoch {
+                    epoch: epoch.clone(),
+                });
             }
             return Ok(epoch.clone());
         }
@@ -67,7 +80,11 @@ impl Coordinator {
 
     /// The named generation of this session, or the newest of this session that is compatible with it. Where none is
     /// compatible, the newest is taken all the same, so that the comparison names the field.
-    async fn select(&self, store: &dyn SessionStore, request: &RestoreRequest) -> Result<Selected, SelectError> {
+    async fn select(
+        &self,
+        store: &dyn SessionStore,
+        request: &RestoreRequest,
+    ) -> Result<Selected, SelectError> {
         let of_session = GenerationFilter {
             session_id: Some(self.session_id.clone()),
             ..GenerationFilter::default()
@@ -99,7 +116,10 @@ impl Coordinator {
     /// named, with both values.
     fn compare_identity(&self, manifest: &Manifest) -> Result<(), SessionError> {
         let running = self.compatibility()?;
-        if let Some(difference) = compare_compatibility(&manifest.compatibility, &running).into_iter().next() {
+        if let Some(difference) = compare_compatibility(&manifest.compatibility, &running)
+            .into_iter()
+            .next()
+        {
             return Err(difference.into());
         }
         let composition_digest = self.composition_digest()?;
@@ -114,34 +134,98 @@ impl Coordinator {
                 running,
             })
         };
-        same("sessionId", manifest.source_scope.session_id.to_string(), self.session_id.to_string())?;
-        same("episodeId", manifest.episode_id.to_string(), self.episode_id.to_string())?;
-        same("schedulerId", manifest.scheduler_id.to_string(), SCHEDULER.to_owned())?;
-        same("portMap", format!("{:?}", manifest.port_map), format!("{:?}", port_map(&state)))?;
+        same(
+            "sessionId",
+            manifest.source_scope.session_id.to_string(),
+            self.session_id.to_string(),
+        )?;
+        same(
+            "episodeId",
+            manifest.episode_id.to_string(),
+            self.episode_id.to_string(),
+        )?;
+        same(
+            "schedulerId",
+            manifest.scheduler_id.to_string(),
+            SCHEDULER.to_owned(),
+        )?;
+        same(
+            "portMap",
+            format!("{:?}", manifest.port_map),
+            format!("{:?}", port_map(&state)),
+        )?;
         let environment = &state.environment.participant_id;
-        same("environment.workerId", manifest.environment.worker_id.to_string(), environment.to_string())?;
-        let stored: Vec<&Id> = manifest.agents.iter().map(|agent| &agent.agent_id).collect();
-        let running: Vec<&Id> = state.agents.iter().map(|slot| &slot.link.participant_id).collect();
+        same(
+            "environment.workerId",
+            manifest.environment.worker_id.to_string(),
+            environment.to_string(),
+        )?;
+        let stored: Vec<&Id> = manifest
+            .agents
+            .iter()
+            .map(|agent| &agent.agent_id)
+            .collect();
+        let running: Vec<&Id> = state
+            .agents
+            .iter()
+            .map(|slot| &slot.link.participant_id)
+            .collect();
         same("agents", format!("{stored:?}"), format!("{running:?}"))?;
-        let executors: Vec<&Id> =
-            manifest.coordinator.executor_state.iter().map(|executor| &executor.agent_id).collect();
-        same("coordinator.executorState", format!("{executors:?}"), format!("{running:?}"))?;
+        let executors: Vec<&Id> = manifest
+            .coordinator
+            .executor_state
+            .iter()
+            .map(|executor| &executor.agent_id)
+            .collect();
+        same(
+            "coordinator.executorState",
+            format!("{executors:?}"),
+            format!("{running:?}"),
+        )?;
         for (entry, slot) in manifest.agents.iter().zip(&state.agents) {
             let profile = slot.link.profile();
             let field = |name: &str| format!("agents[{}].{name}", profile.agent_id);
-            same(&field("profileDigest"), entry.profile_digest.to_string(), profile.profile_digest.to_string())?;
-            same(&field("datasetDigest"), entry.dataset_digest.to_string(), profile.dataset_digest.to_string())?;
-            same(&field("modelVersion"), entry.model_version.clone(), profile.model_version.to_string())?;
-            same(&field("plasticityVersion"), entry.plasticity_version.clone(), profile.plasticity_version.to_string())?;
-            same(&field("seed"), entry.seed.to_string(), profile.seed.to_string())?;
+            same(
+                &field("profileDigest"),
+                entry.profile_digest.to_string(),
+                profile.profile_digest.to_string(),
+            )?;
+            same(
+                &field("datasetDigest"),
+                entry.dataset_digest.to_string(),
+                profile.dataset_digest.to_string(),
+            )?;
+            same(
+                &field("modelVersion"),
+                entry.model_version.clone(),
+                profile.model_version.to_string(),
+            )?;
+            same(
+                &field("plasticityVersion"),
+                entry.plasticity_version.clone(),
+                profile.plasticity_version.to_string(),
+            )?;
+            same(
+                &field("seed"),
+                entry.seed.to_string(),
+                profile.seed.to_string(),
+            )?;
         }
-        same("compositionDigest", manifest.composition_digest.to_string(), composition_digest.to_string())
+        same(
+            "compositionDigest",
+            manifest.composition_digest.to_string(),
+            composition_digest.to_string(),
+        )
     }
 
     /// Everyone must be there, and be who they were, before anyone stages.
     async fn require_present(&self) -> Result<(), SessionError> {
         for (index, link) in self.links().into_iter().enumerate() {
-            let role = if index == 0 { Role::Environment } else { Role::Agent };
+            let role = if index == 0 {
+                Role::Environment
+            } else {
+                Role::Agent
+            };
             let known = link.description.as_deref();
             match self.hello(&link, role).await {
                 Ok(description) if Some(&description) == known => {}
@@ -175,14 +259,25 @@ impl Coordinator {
         let (from_epoch, last_boundary) = {
             let state = self.state.borrow();
             let fresh = state.machine.phase() == Phase::Starting;
-            let from = if fresh { manifest.source_scope.epoch.clone() } else { state.epoch.clone() };
+            let from = if fresh {
+                manifest.source_scope.epoch.clone()
+            } else {
+                state.epoch.clone()
+            };
             (from, (!fresh).then_some(state.boundary))
         };
-        self.go(Phase::Restoring { boundary }).map_err(|fault| self.fail(fault))?;
+        self.go(Phase::Restoring { boundary })
+            .map_err(|fault| self.fail(fault))?;
         self.adopt_epoch(to_epoch);
         let links = self.links();
-        let staged = self.stage_all(&links, envelope, boundary).await.map_err(|fault| self.fail(fault))?;
-        let (observation, kept) = match self.activate_all(&links, &staged, envelope, &restored).await {
+        let staged = self
+            .stage_all(&links, envelope, boundary)
+            .await
+            .map_err(|fault| self.fail(fault))?;
+        let (observation, kept) = match self
+            .activate_all(&links, &staged, envelope, &restored)
+            .await
+        {
             Ok(activated) => activated,
             Err(fault) => {
                 self.taint(links.iter().map(|link| link.participant_id.clone()));
@@ -247,7 +342,9 @@ impl Coordinator {
             epoch: manifest.source_scope.epoch.clone(),
             boundary,
         });
-        state.trace.restore(&manifest.source_scope.epoch, boundary, to_epoch.clone());
+        state
+            .trace
+            .restore(&manifest.source_scope.epoch, boundary, to_epoch.clone());
         drop(state);
         self.emit(SessionEvent::Phase { change });
         Ok(())
@@ -267,9 +364,15 @@ fn skipped(selected: &Selected) -> Vec<SkippedGeneration> {
         checkpoint_id: damaged.checkpoint_id.clone(),
         reason: damaged.damage.to_string(),
     });
-    let incompatible = selected.incompatible.iter().map(|mismatch| SkippedGeneration {
-        checkpoint_id: mismatch.checkpoint_id.clone(),
-        reason: format!("its {} is {}, this session's is {}", mismatch.field, mismatch.found, mismatch.required),
-    });
+    let incompatible = selected
+        .incompatible
+        .iter()
+        .map(|mismatch| SkippedGeneration {
+            checkpoint_id: mismatch.checkpoint_id.clone(),
+            reason: format!(
+                "its {} is {}, this session's is {}",
+                mismatch.field, mismatch.found, mismatch.required
+            ),
+        });
     damaged.chain(incompatible).collect()
 }

@@ -44,7 +44,8 @@ impl Coordinator {
                 reason: terminal.reason.clone(),
             });
         }
-        self.go(Phase::Ready { boundary }).map_err(|fault| self.fail(fault))?;
+        self.go(Phase::Ready { boundary })
+            .map_err(|fault| self.fail(fault))?;
         Ok(self.status())
     }
 
@@ -61,7 +62,10 @@ impl Coordinator {
             return;
         }
         state.pause_requested = false;
-        let change = state.machine.go(Phase::Paused { boundary }).expect("Ready leads to Paused");
+        let change = state
+            .machine
+            .go(Phase::Paused { boundary })
+            .expect("Ready leads to Paused");
         drop(state);
         self.emit(SessionEvent::Phase { change });
     }
@@ -71,7 +75,10 @@ impl Coordinator {
     /// Paced steps begin at absolute deadlines; one that is late begins at once and is counted, and no step is ever
     /// skipped to catch up. Between two steps other work gets its turn.
     pub async fn run(&self, options: RunOptions) -> Result<Status, SessionError> {
-        let interval_ns = options.steps_per_second.filter(|rate| *rate > 0.0).map(|rate| SECOND_NS / rate);
+        let interval_ns = options
+            .steps_per_second
+            .filter(|rate| *rate > 0.0)
+            .map(|rate| SECOND_NS / rate);
         let began_ns = self.clock.now_ns();
         let mut due_ns = 0.0;
         if !matches!(self.phase(), Phase::Ready { .. }) {

@@ -29,7 +29,11 @@ impl Coordinator {
                 Err(unanswered) => {
                     let certain = matches!(unanswered, Unanswered::Refused(_));
                     let reached = if certain { index } else { index + 1 };
-                    self.taint(links[..reached].iter().map(|link| link.participant_id.clone()));
+                    self.taint(
+                        links[..reached]
+                            .iter()
+                            .map(|link| link.participant_id.clone()),
+                    );
                     return Err(unanswered.into_fault());
                 }
             }
@@ -54,7 +58,10 @@ impl Coordinator {
             payload: Artifact::seal(bytes, Artifact::CHECKPOINT_PAYLOAD),
         });
         let request_id = self.next_request_id();
-        match self.ask(link, request_id, Some(self.scope(boundary)), call).await? {
+        match self
+            .ask(link, request_id, Some(self.scope(boundary)), call)
+            .await?
+        {
             Answer::Staged {
                 checkpoint_id,
                 restore_token,
@@ -85,7 +92,11 @@ impl Coordinator {
                 .map_err(Unanswered::into_fault)?;
             if observation.is_some() != (index == 0) {
                 let message = "the world shows itself on activation, an agent does not";
-                return Err(Fault::broken(&link.participant_id, ErrorCode::IdentityMismatch, message));
+                return Err(Fault::broken(
+                    &link.participant_id,
+                    ErrorCode::IdentityMismatch,
+                    message,
+                ));
             }
             kept.push((link.clone(), staged.request_id));
             kept.push((link.clone(), request_id));
@@ -93,10 +104,19 @@ impl Coordinator {
         }
         let observation = shown.expect("the environment's answer was checked to hold one");
         let world = &links[0];
-        check_observation(world.descriptor(), &observation, boundary, manifest.world_time)?;
+        check_observation(
+            world.descriptor(),
+            &observation,
+            boundary,
+            manifest.world_time,
+        )?;
         if observation.inspection.digest() != restored.inspection.digest() {
             let message = "the restored world is inspected as another one than was captured";
-            return Err(Fault::broken(&world.participant_id, ErrorCode::IncompatibleState, message));
+            return Err(Fault::broken(
+                &world.participant_id,
+                ErrorCode::IncompatibleState,
+                message,
+            ));
         }
         Ok((observation, kept))
     }
@@ -112,12 +132,17 @@ impl Coordinator {
         let call = Call::ActivateRestore {
             restore_token: staged.token.clone(),
         };
-        match self.ask(link, request_id, Some(self.scope(boundary)), call).await? {
+        match self
+            .ask(link, request_id, Some(self.scope(boundary)), call)
+            .await?
+        {
             Answer::Activated {
                 checkpoint_id: activated,
                 committed_step,
                 observation,
-            } if activated == *checkpoint_id && committed_step.0 == boundary => Ok((request_id, observation)),
+            } if activated == *checkpoint_id && committed_step.0 == boundary => {
+                Ok((request_id, observation))
+            }
             _ => Err(Self::wrong_answer(link, "State.ActivateRestore")),
         }
     }

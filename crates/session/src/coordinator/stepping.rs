@@ -13,8 +13,9 @@ use crate::observation_rules::{check_observation, check_repeated_frames, check_t
 use crate::session_state::Link;
 use crate::stimulus_rules::{check_rewards, check_stimuli};
 use crate::{
-    Advance, Answer, Call, Commit, Coordinator, ErrorCode, Evaluation, ExecutorInput, Phase, PortControl, Prepare,
-    Prepared, RequestId, SessionError, SessionEvent, StepResult, TraceRecord, Transition, TypedValue, WorldObservation,
+    Advance, Answer, Call, Commit, Coordinator, ErrorCode, Evaluation, ExecutorInput, Phase,
+    PortControl, Prepare, Prepared, RequestId, SessionError, SessionEvent, StepResult, TraceRecord,
+    Transition, TypedValue, WorldObservation,
 };
 
 impl Coordinator {
@@ -28,7 +29,10 @@ impl Coordinator {
             return Err(self.refuse_phase("step"));
         };
         self.verify_all(boundary).await?;
-        let committed = self.transition(boundary).await.map_err(|fault| self.fail(fault))?;
+        let committed = self
+            .transition(boundary)
+            .await
+            .map_err(|fault| self.fail(fault))?;
         drop(guard);
         Ok(committed)
     }
@@ -38,7 +42,15 @@ impl Coordinator {
         let links = self.links();
         let questions = links.iter().map(|link| async move {
             let request_id = self.next_request_id();
-            match self.ask(link, request_id, Some(self.scope(boundary)), Call::Verify {}).await? {
+            match self
+                .ask(
+                    link,
+                    request_id,
+                    Some(self.scope(boundary)),
+                    Call::Verify {},
+                )
+                .await?
+            {
                 Answer::Verified => Ok(()),
                 _ => Err(Self::wrong_answer(link, "State.Verify")),
             }
@@ -58,7 +70,9 @@ impl Coordinator {
         let call = Call::Rewrite {
             buffer_label: buffer_label.to_owned(),
         };
-        let answer = self.ask(&link, request_id, Some(self.scope(boundary)), call).await;
+        let answer = self
+            .ask(&link, request_id, Some(self.scope(boundary)), call)
+            .await;
         match answer.map_err(|unanswered| self.refusal_or_failure(unanswered))? {
             Answer::Rewritten => Ok(()),
             _ => Err(self.refusal_or_failure(Self::wrong_answer(&link, "State.Rewrite"))),
@@ -67,9 +81,12 @@ impl Coordinator {
 
     async fn transition(&self, boundary: u64) -> Result<u64, Fault> {
         let began_ns = self.clock.now_ns();
-        let next = boundary
-            .checked_add(1)
-            .ok_or_else(|| Fault::inside(ErrorCode::Internal, "the last boundary there is has been reached"))?;
+        let next = boundary.checked_add(1).ok_or_else(|| {
+            Fault::inside(
+                ErrorCode::Internal,
+                "the last boundary there is has been reached",
+            )
+        })?;
         self.go(Phase::Preparing { boundary })?;
         let preparing = self.prepare_all(boundary).await?;
         self.go(Phase::Applying { boundary })?;
@@ -79,7 +96,9 @@ impl Coordinator {
         self.check_result(boundary, next, &batch, &result)?;
         let evaluation = self.evaluate(boundary, next, &batch.controls, &result.observation)?;
         self.go(Phase::Committing { boundary })?;
-        let committing = self.commit_all(boundary, next, &preparing, &result.observation, &evaluation).await?;
+        let committing = self
+            .commit_all(boundary, next, &preparing, &result.observation, &evaluation)
+            .await?;
         let record = recording::record(&recording::Completed {
             scope: self.scope(boundary),
             next,
@@ -101,14 +120,25 @@ impl Coordinator {
         let interval = self.state.borrow().environment.descriptor().step_duration;
         let agents: Vec<(Link, TypedValue)> = {
             let state = self.state.borrow();
-            let context = |context: &Option<TypedValue>| context.clone().expect("a running agent has a context");
-            state.agents.iter().map(|slot| (slot.link.clone(), context(&slot.context))).collect()
+            let context = |context: &Option<TypedValue>| {
+                context.clone().expect("a running agent has a context")
+            };
+            state
+                .agents
+                .iter()
+                .map(|slot| (slot.link.clone(), context(&slot.context)))
+                .collect()
         };
         let questions = agents
             .iter()
-            .map(|(link, context)| Box::pin(self.prepare(link, context, boundary, interval)) as Asking<'_, Preparing>)
+            .map(|(link, context)| {
+                Box::pin(self.prepare(link, context, boundary, interval)) as Asking<'_, Preparing>
+            })
             .collect();
-        let prepared = self.in_order(questions).await.map_err(Unanswered::into_fault)?;
+        let prepared = self
+            .in_order(questions)
+            .await
+            .map_err(Unanswered::into_fault)?;
         for (preparing, (link, _)) in prepared.iter().zip(&agents) {
             self.check_prepared(link, &preparing.prepared, interval)?;
         }
@@ -128,29 +158,50 @@ impl Coordinator {
             decision_context_digest: context.digest(),
             pre_step_stimulations: Vec::new(),
         });
-        match self.ask(link, request_id, Some(self.scope(boundary)), call).await? {
-            Answer::Prepared(prepared) => Ok(Preparing { request_id, prepared }),
+        match self
+            .ask(link, request_id, Some(self.scope(boundary)), call)
+            .await?
+        {
+            Answer::Prepared(prepared) => Ok(Preparing {
+                request_id,
+                prepared,
+            }),
             _ => Err(Self::wrong_answer(link, "Agent.Prepare")),
         }
     }
 
     /// Ticks and remainder must be exactly those of our own clock, which then moves along.
-    fn check_prepared(&self, link: &Link, prepared: &Prepared, interval: RationalNs) -> Result<(), Fault> {
+    fn check_prepared(
+        &self,
+        link: &Link,
+        prepared: &Prepared,
+        interval: RationalNs,
+    ) -> Result<(), Fault> {
         let agent = &link.participant_id;
         if *prepared.decision.schema() != link.profile().decision_schema {
             let message = format!("a decision of {}", prepared.decision.schema().id);
             return Err(Fault::broken(agent, ErrorCode::IdentityMismatch, message));
         }
         let mut state = self.state.borrow_mut();
-        let slot = state.agents.iter_mut().find(|slot| slot.link.participant_id == *agent);
+        let slot = state
+            .agents
+            .iter_mut()
+            .find(|slot| slot.link.participant_id == *agent);
         let slot = slot.expect("agents never change within an epoch");
         let clock = slot.clock.as_mut().expect("a running agent has a clock");
-        let ticks = clock.advance(interval).map_err(|error| Fault::inside(ErrorCode::Internal, error.to_string()))?;
+        let ticks = clock
+            .advance(interval)
+            .map_err(|error| Fault::inside(ErrorCode::Internal, error.to_string()))?;
         let brain_ticks = slot.brain_ticks.saturating_add(ticks);
-        let found = (prepared.ticks_advanced.0, prepared.brain_ticks.0, prepared.remainder);
+        let found = (
+            prepared.ticks_advanced.0,
+            prepared.brain_ticks.0,
+            prepared.remainder,
+        );
         let expected = (ticks, brain_ticks, clock.remainder());
         if found != expected {
-            let message = format!("ticks, total and remainder are {found:?}, exactly {expected:?} were due");
+            let message =
+                format!("ticks, total and remainder are {found:?}, exactly {expected:?} were due");
             return Err(Fault::broken(agent, ErrorCode::BackendFailure, message));
         }
         slot.brain_ticks = brain_ticks;
@@ -162,32 +213,54 @@ impl Coordinator {
         let scope = self.scope(boundary);
         let mut state = self.state.borrow_mut();
         let state = &mut *state;
-        let inspection = &state.observation.as_ref().expect("a running session has an observation").inspection;
-        let progress = state.progress.as_ref().expect("a running session has progress");
+        let inspection = &state
+            .observation
+            .as_ref()
+            .expect("a running session has an observation")
+            .inspection;
+        let progress = state
+            .progress
+            .as_ref()
+            .expect("a running session has progress");
         let mut by_port: BTreeMap<Id, PortControl> = BTreeMap::new();
         for (slot, preparing) in state.agents.iter_mut().zip(preparing) {
             let agent_id = &slot.link.participant_id;
-            let brain_time = slot.link.profile().tick_duration.checked_mul_u64(slot.brain_ticks);
+            let brain_time = slot
+                .link
+                .profile()
+                .tick_duration
+                .checked_mul_u64(slot.brain_ticks);
             let input = ExecutorInput {
                 scope: &scope,
                 agent_id,
                 decision: &preparing.prepared.decision,
                 inspection,
                 progress,
-                brain_time: brain_time.map_err(|error| Fault::inside(ErrorCode::Internal, error.to_string()))?,
+                brain_time: brain_time
+                    .map_err(|error| Fault::inside(ErrorCode::Internal, error.to_string()))?,
             };
             let intent = slot.executor.apply(&input).map_err(|error| {
-                Fault::broken(agent_id, ErrorCode::InvalidArgument, format!("its executor: {error}"))
+                Fault::broken(
+                    agent_id,
+                    ErrorCode::InvalidArgument,
+                    format!("its executor: {error}"),
+                )
             })?;
             by_port.insert(slot.port_id.clone(), intent.on_port(slot.port_id.clone()));
         }
         let mut controls = Vec::with_capacity(by_port.len());
         for port in &state.environment.descriptor().ports {
             let control = by_port.remove(&port.port_id).ok_or_else(|| {
-                Fault::inside(ErrorCode::IdentityMismatch, format!("nobody drives port {}", port.port_id))
+                Fault::inside(
+                    ErrorCode::IdentityMismatch,
+                    format!("nobody drives port {}", port.port_id),
+                )
             })?;
             port.controls.check(&control.intent()).map_err(|error| {
-                Fault::inside(ErrorCode::InvalidArgument, format!("port {}: {error}", port.port_id))
+                Fault::inside(
+                    ErrorCode::InvalidArgument,
+                    format!("port {}: {error}", port.port_id),
+                )
             })?;
             controls.push(control);
         }
@@ -196,10 +269,21 @@ impl Coordinator {
         Ok(Advance { batch_id, controls })
     }
 
-    async fn advance(&self, boundary: u64, batch: &Advance) -> Result<(RequestId, StepResult), Fault> {
+    async fn advance(
+        &self,
+        boundary: u64,
+        batch: &Advance,
+    ) -> Result<(RequestId, StepResult), Fault> {
         let link = self.state.borrow().environment.clone();
         let request_id = self.next_request_id();
-        let asked = self.ask(&link, request_id, Some(self.scope(boundary)), Call::Advance(batch.clone())).await;
+        let asked = self
+            .ask(
+                &link,
+                request_id,
+                Some(self.scope(boundary)),
+                Call::Advance(batch.clone()),
+            )
+            .await;
         match asked.map_err(Unanswered::into_fault)? {
             Answer::Stepped(result) => Ok((request_id, *result)),
             _ => Err(Self::wrong_answer(&link, "Environment.Advance").into_fault()),
@@ -207,21 +291,38 @@ impl Coordinator {
     }
 
     /// Phase C, first half: everything the world says, before the task hears of it.
-    fn check_result(&self, boundary: u64, next: u64, batch: &Advance, result: &StepResult) -> Result<(), Fault> {
+    fn check_result(
+        &self,
+        boundary: u64,
+        next: u64,
+        batch: &Advance,
+        result: &StepResult,
+    ) -> Result<(), Fault> {
         let state = self.state.borrow();
         let descriptor = state.environment.descriptor();
         let refuse = |message: String| {
-            Err(Fault::broken(&descriptor.worker_id, ErrorCode::IdentityMismatch, message))
+            Err(Fault::broken(
+                &descriptor.worker_id,
+                ErrorCode::IdentityMismatch,
+                message,
+            ))
         };
         if result.batch_id != batch.batch_id {
-            return refuse(format!("batch {} was applied, {} was given", result.batch_id, batch.batch_id));
+            return refuse(format!(
+                "batch {} was applied, {} was given",
+                result.batch_id, batch.batch_id
+            ));
         }
         if (result.applied_from_step.0, result.next_step.0) != (boundary, next) {
-            let message = format!("the world went from {} to {}", result.applied_from_step, result.next_step);
+            let message = format!(
+                "the world went from {} to {}",
+                result.applied_from_step, result.next_step
+            );
             return refuse(format!("{message}, it was at {boundary}"));
         }
-        let controls_digest =
-            batch.controls_digest().map_err(|error| Fault::inside(ErrorCode::Internal, error.to_string()))?;
+        let controls_digest = batch
+            .controls_digest()
+            .map_err(|error| Fault::inside(ErrorCode::Internal, error.to_string()))?;
         if result.applied_controls_digest != controls_digest {
             return refuse("other controls were applied than were given".to_owned());
         }
@@ -230,7 +331,10 @@ impl Coordinator {
             .checked_add(descriptor.step_duration)
             .map_err(|error| Fault::inside(ErrorCode::Internal, error.to_string()))?;
         check_observation(descriptor, &result.observation, next, world_time)?;
-        let old = state.observation.as_ref().expect("a running session has an observation");
+        let old = state
+            .observation
+            .as_ref()
+            .expect("a running session has an observation");
         check_repeated_frames(descriptor, old, &result.observation)
     }
 
@@ -246,7 +350,10 @@ impl Coordinator {
         let mut state = self.state.borrow_mut();
         let state = &mut *state;
         let bindings = state.bindings();
-        let old = state.observation.as_ref().expect("a running session has an observation");
+        let old = state
+            .observation
+            .as_ref()
+            .expect("a running session has an observation");
         let evaluation = state
             .task
             .evaluate_transition(&Transition {
@@ -257,14 +364,22 @@ impl Coordinator {
                 controls,
                 bindings: &bindings,
             })
-            .map_err(|error| Fault::inside(ErrorCode::BackendFailure, format!("the task: {error}")))?;
+            .map_err(|error| {
+                Fault::inside(ErrorCode::BackendFailure, format!("the task: {error}"))
+            })?;
         let agents = || state.agents.iter().map(|slot| &slot.link.participant_id);
         if !evaluation.outcomes.keys().eq(agents()) || !evaluation.contexts.keys().eq(agents()) {
-            return Err(Fault::inside(ErrorCode::BackendFailure, "the task judged other agents than there are"));
+            return Err(Fault::inside(
+                ErrorCode::BackendFailure,
+                "the task judged other agents than there are",
+            ));
         }
         check_events(&evaluation.events, next)?;
         for (slot, outcome) in state.agents.iter().zip(evaluation.outcomes.values()) {
-            let of_task = |error| Fault { participant: None, error };
+            let of_task = |error| Fault {
+                participant: None,
+                error,
+            };
             check_rewards(&outcome.rewards).map_err(of_task)?;
             check_stimuli(&outcome.stimulations, &slot.link.profile().graph).map_err(of_task)?;
         }
@@ -297,27 +412,54 @@ impl Coordinator {
                 Box::pin(self.commit(link, commit, boundary)) as Asking<'_, Committing>
             })
             .collect();
-        let committed = self.in_order(questions).await.map_err(Unanswered::into_fault)?;
+        let committed = self
+            .in_order(questions)
+            .await
+            .map_err(Unanswered::into_fault)?;
         for ((committing, preparing), link) in committed.iter().zip(preparing).zip(&links[1..]) {
             let agent = &link.participant_id;
             if committing.committed.committed_step.0 != next {
-                let message = format!("committed {}, expected {next}", committing.committed.committed_step);
+                let message = format!(
+                    "committed {}, expected {next}",
+                    committing.committed.committed_step
+                );
                 return Err(Fault::broken(agent, ErrorCode::BackendFailure, message));
             }
             let ticks = preparing.prepared.brain_ticks.0;
-            check_telemetry(agent, &committing.committed.telemetry, &link.profile().graph, ticks)?;
+            check_telemetry(
+                agent,
+                &committing.committed.telemetry,
+                &link.profile().graph,
+                ticks,
+            )?;
         }
         Ok(committed)
     }
 
-    async fn commit(&self, link: &Link, commit: Commit, boundary: u64) -> Result<Committing, Unanswered> {
+    async fn commit(
+        &self,
+        link: &Link,
+        commit: Commit,
+        boundary: u64,
+    ) -> Result<Committing, Unanswered> {
         let request_id = self.next_request_id();
         let context_digest = commit.next_decision_context.digest();
-        match self.ask(link, request_id, Some(self.scope(boundary)), Call::Commit(commit)).await? {
+        match self
+            .ask(
+                link,
+                request_id,
+                Some(self.scope(boundary)),
+                Call::Commit(commit),
+            )
+            .await?
+        {
             Answer::Committed {
                 committed,
                 decision_context_digest,
-            } if decision_context_digest == context_digest => Ok(Committing { request_id, committed }),
+            } if decision_context_digest == context_digest => Ok(Committing {
+                request_id,
+                committed,
+            }),
             _ => Err(Self::wrong_answer(link, "Agent.Commit")),
         }
     }

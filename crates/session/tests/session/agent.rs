@@ -5,9 +5,10 @@ use std::rc::Rc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use wellwritten_session::{
-    Agent, AgentGraph, AgentInitialize, AgentInitialized, AgentProfile, AgentTelemetry, AxisValue, ButtonState, Commit,
-    Committed, ControllerIntent, ErrorCode, Id, LearningTelemetry, ParticipantError, Prepare, Prepared, RationalNs,
-    RoleRate, SchemaRef, Scope, TickClock, TypedValue, U64,
+    Agent, AgentGraph, AgentInitialize, AgentInitialized, AgentProfile, AgentTelemetry, AxisValue,
+    ButtonState, Commit, Committed, ControllerIntent, ErrorCode, Id, LearningTelemetry,
+    ParticipantError, Prepare, Prepared, RationalNs, RoleRate, SchemaRef, Scope, TickClock,
+    TypedValue, U64,
 };
 
 use crate::rig::{Bench, digest_of, id};
@@ -60,7 +61,9 @@ impl LcgAgent {
     }
 
     fn mix(&mut self, with: u64) {
-        self.state.lcg = (self.state.lcg ^ with).wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.state.lcg = (self.state.lcg ^ with)
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
     }
 
     fn run(&mut self, ticks: u64) {
@@ -75,7 +78,10 @@ impl LcgAgent {
         AgentTelemetry {
             brain_ticks: U64(self.state.ticks),
             population_rate_hz: hz,
-            rates: vec![RoleRate { role_id: id("motor"), hz }],
+            rates: vec![RoleRate {
+                role_id: id("motor"),
+                hz,
+            }],
             learning: LearningTelemetry {
                 enabled: true,
                 updates: U64(self.state.updates),
@@ -112,7 +118,10 @@ impl Agent for LcgAgent {
         }
     }
 
-    async fn initialize(&mut self, parameters: &AgentInitialize) -> Result<AgentInitialized, ParticipantError> {
+    async fn initialize(
+        &mut self,
+        parameters: &AgentInitialize,
+    ) -> Result<AgentInitialized, ParticipantError> {
         self.reach("initialize").await?;
         self.run(WARMUP_TICKS);
         self.state.context = Some(parameters.initial_decision_context.clone());
@@ -127,20 +136,37 @@ impl Agent for LcgAgent {
     }
 
     async fn rewrite(&mut self, _buffer_label: &str) -> Result<(), ParticipantError> {
-        Err(ParticipantError::refused(ErrorCode::Unsupported, "a brain of one integer has no buffers"))
+        Err(ParticipantError::refused(
+            ErrorCode::Unsupported,
+            "a brain of one integer has no buffers",
+        ))
     }
 
-    async fn prepare(&mut self, _scope: &Scope, parameters: &Prepare) -> Result<Prepared, ParticipantError> {
+    async fn prepare(
+        &mut self,
+        _scope: &Scope,
+        parameters: &Prepare,
+    ) -> Result<Prepared, ParticipantError> {
         self.reach("prepare").await?;
-        let ticks = self.state.clock.advance(parameters.interval).unwrap() + self.bench.extra_ticks.get();
+        let ticks =
+            self.state.clock.advance(parameters.interval).unwrap() + self.bench.extra_ticks.get();
         self.run(ticks);
         let roll = self.state.lcg >> 33;
         let intent = ControllerIntent {
             buttons: vec![
-                ButtonState { id: id("inc"), down: !roll.is_multiple_of(3) },
-                ButtonState { id: id("dec"), down: roll.is_multiple_of(5) },
+                ButtonState {
+                    id: id("inc"),
+                    down: !roll.is_multiple_of(3),
+                },
+                ButtonState {
+                    id: id("dec"),
+                    down: roll.is_multiple_of(5),
+                },
             ],
-            axes: vec![AxisValue { id: id("bias"), value: 0.25 }],
+            axes: vec![AxisValue {
+                id: id("bias"),
+                value: 0.25,
+            }],
         };
         Ok(Prepared {
             ticks_advanced: U64(ticks),
@@ -150,7 +176,11 @@ impl Agent for LcgAgent {
         })
     }
 
-    async fn commit(&mut self, scope: &Scope, parameters: &Commit) -> Result<Committed, ParticipantError> {
+    async fn commit(
+        &mut self,
+        scope: &Scope,
+        parameters: &Commit,
+    ) -> Result<Committed, ParticipantError> {
         self.reach("commit").await?;
         let pixels = &parameters.next_input.view("arena").unwrap().pixels;
         self.bench.seen.borrow_mut().push(pixels.clone());
@@ -176,8 +206,9 @@ impl Agent for LcgAgent {
 
     async fn stage_restore(&mut self, payload: &[u8]) -> Result<(), ParticipantError> {
         self.reach("stage").await?;
-        let state = serde_json::from_slice(payload)
-            .map_err(|error| ParticipantError::refused(ErrorCode::IncompatibleState, error.to_string()))?;
+        let state = serde_json::from_slice(payload).map_err(|error| {
+            ParticipantError::refused(ErrorCode::IncompatibleState, error.to_string())
+        })?;
         self.staged = Some(state);
         Ok(())
     }

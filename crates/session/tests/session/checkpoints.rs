@@ -5,8 +5,8 @@ use std::rc::Rc;
 use futures::executor::block_on;
 use futures::future::join;
 use wellwritten_session::{
-    Answer, Call, ErrorCode, Phase, Request, RequestId, RestoreRequest, SaveOutcome, SessionError, SessionEvent,
-    Transport,
+    Answer, Call, ErrorCode, Phase, Request, RequestId, RestoreRequest, SaveOutcome, SessionError,
+    SessionEvent, Transport,
 };
 use wellwritten_store::MediumError;
 use wellwritten_store::testing::{Fault as MediumFault, SimulatedMedium};
@@ -29,7 +29,10 @@ fn it_goes_back_to_where_it_came_from() {
 #[test]
 fn it_is_refused_anywhere_but_a_committed_boundary() {
     let starting = Rig::starting(RigOptions::default(), Rc::default(), SimulatedMedium::new());
-    assert!(matches!(block_on(starting.session.checkpoint(None)), Err(SessionError::InvalidPhase { .. })));
+    assert!(matches!(
+        block_on(starting.session.checkpoint(None)),
+        Err(SessionError::InvalidPhase { .. })
+    ));
     assert_eq!(starting.session.phase(), Phase::Starting);
 
     let rig = Rig::ready();
@@ -41,7 +44,10 @@ fn it_is_refused_anywhere_but_a_committed_boundary() {
     assert!(matches!(refused, Err(SessionError::Busy { .. })));
     assert_eq!(stepped.unwrap(), 1);
     rig.fail();
-    assert!(matches!(block_on(rig.session.checkpoint(None)), Err(SessionError::InvalidPhase { .. })));
+    assert!(matches!(
+        block_on(rig.session.checkpoint(None)),
+        Err(SessionError::InvalidPhase { .. })
+    ));
 }
 
 #[test]
@@ -50,15 +56,27 @@ fn bytes_that_do_not_read_cleanly_refuse_checkpoint_and_step_with_the_report() {
     rig.steps(2);
     rig.bench.is_world_dirty.set(true);
     let before = rig.session.status();
-    let report = serde_json::json!({"buffer": "field", "start": 0, "end": 8, "root": "invalid shader"});
+    let report =
+        serde_json::json!({"buffer": "field", "start": 0, "end": 8, "root": "invalid shader"});
     rig.bench.logged();
 
     let error = block_on(rig.session.checkpoint(None)).unwrap_err();
-    assert_eq!((error.code(), error.participant(), error.detail()), (ErrorCode::BufferInvalid, Some(&id("world")), Some(&report)));
+    assert_eq!(
+        (error.code(), error.participant(), error.detail()),
+        (ErrorCode::BufferInvalid, Some(&id("world")), Some(&report))
+    );
     let error = block_on(rig.session.step()).unwrap_err();
     assert!(error.is_refusal());
-    assert_eq!((error.code(), error.detail()), (ErrorCode::BufferInvalid, Some(&report)));
-    assert!(!rig.bench.logged().iter().any(|point| point.contains("prepare") || point.contains("advance")));
+    assert_eq!(
+        (error.code(), error.detail()),
+        (ErrorCode::BufferInvalid, Some(&report))
+    );
+    assert!(
+        !rig.bench
+            .logged()
+            .iter()
+            .any(|point| point.contains("prepare") || point.contains("advance"))
+    );
     assert_eq!(rig.session.status(), before);
 
     let error = block_on(rig.session.rewrite(&id("fly-a"), "field")).unwrap_err();
@@ -79,7 +97,10 @@ fn an_id_names_one_checkpoint_for_ever() {
     // Without a name, each gets its own.
     let first = block_on(rig.session.checkpoint(None)).unwrap();
     let second = block_on(rig.session.checkpoint(None)).unwrap();
-    assert_eq!((first.checkpoint_id(), second.checkpoint_id()), (&id("ckpt-e1-0"), &id("ckpt-e1-0-2")));
+    assert_eq!(
+        (first.checkpoint_id(), second.checkpoint_id()),
+        (&id("ckpt-e1-0"), &id("ckpt-e1-0-2"))
+    );
 }
 
 #[test]
@@ -92,10 +113,14 @@ fn a_commit_that_fails_is_an_outcome_and_the_session_goes_on() {
         available_bytes: Some(0),
     };
     let next_operation = rig.medium.operations().len();
-    rig.medium.inject(next_operation + 1, MediumFault::Fails(full.clone()));
+    rig.medium
+        .inject(next_operation + 1, MediumFault::Fails(full.clone()));
     let outcome = block_on(rig.session.checkpoint(Some(id("lost")))).unwrap();
     assert!(matches!(outcome, SaveOutcome::Failed { .. }), "{outcome:?}");
-    assert_eq!((rig.session.phase(), rig.session.status().durable), (Phase::Ready { boundary: 1 }, None));
+    assert_eq!(
+        (rig.session.phase(), rig.session.status().durable),
+        (Phase::Ready { boundary: 1 }, None)
+    );
     assert!(!block_on(rig.session.resolve_save(&id("lost"))).unwrap());
     rig.medium.heal();
     rig.steps(1);
@@ -108,8 +133,16 @@ fn one_save_at_a_time_and_stepping_goes_on_meanwhile() {
     let rig = Rig::ready();
     rig.steps(1);
     let progress = || {
-        let request = Request { request_id: RequestId(0), scope: None, call: Call::Status {} };
-        match block_on(rig.bench.route("fly-a").call(request)).unwrap().outcome.unwrap() {
+        let request = Request {
+            request_id: RequestId(0),
+            scope: None,
+            call: Call::Status {},
+        };
+        match block_on(rig.bench.route("fly-a").call(request))
+            .unwrap()
+            .outcome
+            .unwrap()
+        {
             Answer::Status(status) => status.progress_counter,
             other => panic!("{other:?}"),
         }
@@ -129,7 +162,10 @@ fn one_save_at_a_time_and_stepping_goes_on_meanwhile() {
     assert_eq!((refused.code(), progress()), (ErrorCode::Busy, before));
     drop(gate);
     let outcome = block_on(save).unwrap();
-    assert!(matches!(outcome, SaveOutcome::Committed { boundary: 1, .. }), "{outcome:?}");
+    assert!(
+        matches!(outcome, SaveOutcome::Committed { boundary: 1, .. }),
+        "{outcome:?}"
+    );
     assert_eq!(rig.session.phase(), Phase::Ready { boundary: 4 });
     assert_eq!(rig.session.status().durable.unwrap().boundary, 1);
     assert!(!rig.session.status().saving);
@@ -145,7 +181,10 @@ fn the_durable_mark_only_moves_forward_and_only_on_the_running_timeline() {
     let mark = || rig.session.status().durable.unwrap();
     assert_eq!((mark().epoch, mark().boundary), (id("e1"), 4));
     rig.fail();
-    let request = RestoreRequest { checkpoint_id: Some(id("at-2")), ..RestoreRequest::default() };
+    let request = RestoreRequest {
+        checkpoint_id: Some(id("at-2")),
+        ..RestoreRequest::default()
+    };
     block_on(rig.session.restore(request)).unwrap();
     assert_eq!((mark().checkpoint_id, mark().boundary), (id("at-2"), 2));
     // Asking about a save of the abandoned future moves nothing.

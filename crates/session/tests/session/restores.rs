@@ -5,8 +5,8 @@ use std::rc::Rc;
 use futures::executor::block_on;
 use wellwritten_envelope::{Manifest, PayloadRow, decode, encode};
 use wellwritten_session::{
-    Call, Coordinator, Digest, ErrorCode, Id, Phase, Request, RequestId, RestoreRequest, Scope, SessionError,
-    SessionEvent, StatePayload, Transport, U64,
+    Call, Coordinator, Digest, ErrorCode, Id, Phase, Request, RequestId, RestoreRequest, Scope,
+    SessionError, SessionEvent, StatePayload, Transport, U64,
 };
 use wellwritten_store::{GenerationBytes, Store, compatibility_digest};
 
@@ -30,7 +30,12 @@ fn named(checkpoint_id: &str) -> RestoreRequest {
 }
 
 fn tainted(session: &Coordinator) -> Vec<String> {
-    session.status().tainted.iter().map(ToString::to_string).collect()
+    session
+        .status()
+        .tainted
+        .iter()
+        .map(ToString::to_string)
+        .collect()
 }
 
 fn restores_and_steps(rig: &Rig, checkpoint_id: &str) {
@@ -46,7 +51,10 @@ fn commit(
     manifest: &Manifest,
     payloads: &[(Id, Vec<u8>)],
 ) {
-    let borrowed: Vec<(Id, &[u8])> = payloads.iter().map(|(name, bytes)| (name.clone(), bytes.as_slice())).collect();
+    let borrowed: Vec<(Id, &[u8])> = payloads
+        .iter()
+        .map(|(name, bytes)| (name.clone(), bytes.as_slice()))
+        .collect();
     let bytes = encode(manifest, &borrowed).unwrap();
     block_on(store.commit(GenerationBytes {
         checkpoint_id: manifest.checkpoint_id.clone(),
@@ -62,7 +70,12 @@ fn commit(
 
 /// Commits `bad`: a copy of `good` under its own name, every frame and digest recomputed. `body` changes what is inside
 /// one payload's frame, `frame` the finished frame of one payload.
-fn commit_copy(rig: &Rig, payload: &str, body: &dyn Fn(&[u8]) -> Vec<u8>, frame: &dyn Fn(&mut Vec<u8>)) {
+fn commit_copy(
+    rig: &Rig,
+    payload: &str,
+    body: &dyn Fn(&[u8]) -> Vec<u8>,
+    frame: &dyn Fn(&mut Vec<u8>),
+) {
     let mut store = block_on(rig.store.lock());
     let bytes = block_on(store.read(&id("good"))).unwrap();
     let envelope = decode(&bytes).unwrap();
@@ -72,7 +85,11 @@ fn commit_copy(rig: &Rig, payload: &str, body: &dyn Fn(&[u8]) -> Vec<u8>, frame:
         let mut header = good.header.clone();
         header.checkpoint_id = id("bad");
         let is_it = view.name.as_str() == payload;
-        let content = if is_it { body(good.body) } else { good.body.to_vec() };
+        let content = if is_it {
+            body(good.body)
+        } else {
+            good.body.to_vec()
+        };
         let mut framed = StatePayload::encode(&header, &content).unwrap();
         if is_it {
             frame(&mut framed);
@@ -92,7 +109,13 @@ fn commit_reframed(rig: &Rig, payload: &str, body: impl Fn(&[u8]) -> Vec<u8>) {
 }
 
 const PAYLOADS: [&str; 8] = [
-    "world", "agent-fly-a", "agent-fly-b", "task-ledger", "prior-inspection", "executor-fly-a", "executor-fly-b",
+    "world",
+    "agent-fly-a",
+    "agent-fly-b",
+    "task-ledger",
+    "prior-inspection",
+    "executor-fly-a",
+    "executor-fly-b",
     "coordinator-admission",
 ];
 
@@ -129,7 +152,8 @@ fn a_changed_body_under_right_digests_is_refused_by_its_owner() {
     let rig = failed();
     commit_reframed(&rig, "task-ledger", |body| {
         let text = String::from_utf8(body.to_vec()).unwrap();
-        text.replace("\"transitions\":2", "\"transitions\":3").into_bytes()
+        text.replace("\"transitions\":2", "\"transitions\":3")
+            .into_bytes()
     });
     refused_everywhere(&rig, "task-ledger");
     // The reference's panic: rows of another type.
@@ -162,7 +186,11 @@ fn refused_everywhere(rig: &Rig, payload: &str) {
     };
     assert!(blamed, "{payload}: {error}");
     for participant in ["world", "fly-a", "fly-b"] {
-        assert_ne!(epoch_of(rig, participant).as_deref(), Some("e2"), "{payload}: {participant}");
+        assert_ne!(
+            epoch_of(rig, participant).as_deref(),
+            Some("e2"),
+            "{payload}: {participant}"
+        );
     }
     block_on(rig.session.replace_participants()).unwrap();
     restores_and_steps(rig, "good");
@@ -175,21 +203,40 @@ fn epoch_of(rig: &Rig, participant: &str) -> Option<String> {
         scope: None,
         call: Call::Status {},
     };
-    match block_on(rig.bench.route(participant).call(request)).unwrap().outcome.unwrap() {
-        wellwritten_session::Answer::Status(status) => status.current_scope.map(|scope| scope.epoch.to_string()),
+    match block_on(rig.bench.route(participant).call(request))
+        .unwrap()
+        .outcome
+        .unwrap()
+    {
+        wellwritten_session::Answer::Status(status) => {
+            status.current_scope.map(|scope| scope.epoch.to_string())
+        }
         other => panic!("{other:?}"),
     }
 }
 
 #[test]
 fn each_agent_that_refuses_taints_those_that_staged_before_it() {
-    for (participant, expected) in [("world", vec![]), ("fly-a", vec!["world"]), ("fly-b", vec!["fly-a", "world"])] {
+    for (participant, expected) in [
+        ("world", vec![]),
+        ("fly-a", vec!["world"]),
+        ("fly-b", vec!["fly-a", "world"]),
+    ] {
         let rig = failed();
-        rig.bench.arm(&format!("{participant}.stage"), Fault::Refuse(ErrorCode::IncompatibleState));
+        rig.bench.arm(
+            &format!("{participant}.stage"),
+            Fault::Refuse(ErrorCode::IncompatibleState),
+        );
         let error = block_on(rig.session.restore(named("good"))).unwrap_err();
         assert_eq!(error.participant(), Some(&id(participant)));
         assert_eq!(tainted(&rig.session), expected, "{participant}");
-        assert!(!rig.bench.logged().iter().any(|point| point.contains("activate")), "nobody activates");
+        assert!(
+            !rig.bench
+                .logged()
+                .iter()
+                .any(|point| point.contains("activate")),
+            "nobody activates"
+        );
         if !expected.is_empty() {
             let error = block_on(rig.session.restore(named("good"))).unwrap_err();
             assert!(matches!(error, SessionError::Tainted { .. }), "{error}");
@@ -213,13 +260,19 @@ fn a_lost_staging_reply_taints_whoever_may_have_staged() {
 fn a_refused_activation_is_blamed_and_taints_the_group() {
     for participant in ["world", "fly-a", "fly-b"] {
         let rig = failed();
-        rig.bench.arm(&format!("{participant}.activate"), Fault::Refuse(ErrorCode::BackendFailure));
+        rig.bench.arm(
+            &format!("{participant}.activate"),
+            Fault::Refuse(ErrorCode::BackendFailure),
+        );
         let error = block_on(rig.session.restore(named("good"))).unwrap_err();
         assert_eq!(error.participant(), Some(&id(participant)));
         assert!(rig.session.status().fenced);
         assert_eq!(tainted(&rig.session), ["fly-a", "fly-b", "world"]);
         let error = block_on(rig.session.restore(named("good"))).unwrap_err();
-        assert!(error.to_string().contains("fly-a") && error.to_string().contains("world"), "{error}");
+        assert!(
+            error.to_string().contains("fly-a") && error.to_string().contains("world"),
+            "{error}"
+        );
         block_on(rig.session.replace_participants()).unwrap();
         restores_and_steps(&rig, "good");
     }
@@ -227,7 +280,12 @@ fn a_refused_activation_is_blamed_and_taints_the_group() {
 
 #[test]
 fn a_world_that_comes_back_as_another_one_never_runs() {
-    for lie in ["restoredInspection", "restoredBoundary", "restoredTime", "restoredView"] {
+    for lie in [
+        "restoredInspection",
+        "restoredBoundary",
+        "restoredTime",
+        "restoredView",
+    ] {
         let rig = failed();
         lie.clone_into(&mut rig.bench.lie.borrow_mut());
         let error = block_on(rig.session.restore(named("good"))).unwrap_err();
@@ -243,14 +301,25 @@ fn a_world_that_comes_back_as_another_one_never_runs() {
 fn the_coordinators_record_must_say_what_the_manifest_says() {
     type Change = fn(&mut serde_json::Value);
     let changes: [(&str, Change); 7] = [
-        ("committedStep", |record| record["committedStep"] = "3".into()),
-        ("worldTime", |record| record["worldTime"]["numerator"] = "1".into()),
-        ("agents[fly-a].brainTicks", |record| record["agents"][0]["brainTicks"] = "1".into()),
-        ("agents[fly-b].remainder", |record| {
-            record["agents"][1]["remainder"] = serde_json::json!({"numerator": "0", "denominator": "1"});
+        ("committedStep", |record| {
+            record["committedStep"] = "3".into()
         }),
-        ("agents[fly-a].seed", |record| record["agents"][0]["seed"] = 8.into()),
-        ("agents[fly-a].portId", |record| record["agents"][0]["portId"] = "p2".into()),
+        ("worldTime", |record| {
+            record["worldTime"]["numerator"] = "1".into()
+        }),
+        ("agents[fly-a].brainTicks", |record| {
+            record["agents"][0]["brainTicks"] = "1".into()
+        }),
+        ("agents[fly-b].remainder", |record| {
+            record["agents"][1]["remainder"] =
+                serde_json::json!({"numerator": "0", "denominator": "1"});
+        }),
+        ("agents[fly-a].seed", |record| {
+            record["agents"][0]["seed"] = 8.into()
+        }),
+        ("agents[fly-a].portId", |record| {
+            record["agents"][0]["portId"] = "p2".into()
+        }),
         ("agents", |record| {
             record["agents"].as_array_mut().unwrap().pop();
         }),
@@ -263,7 +332,10 @@ fn the_coordinators_record_must_say_what_the_manifest_says() {
             serde_json::to_vec(&record).unwrap()
         });
         let error = block_on(rig.session.restore(named("bad"))).unwrap_err();
-        assert!(error.to_string().contains(&format!("its {field} is")), "{field}: {error}");
+        assert!(
+            error.to_string().contains(&format!("its {field} is")),
+            "{field}: {error}"
+        );
         assert!(tainted(&rig.session).is_empty());
         restores_and_steps(&rig, "good");
     }
@@ -288,9 +360,15 @@ fn another_parser_is_refused_naming_it_and_both_digests() {
     bench.logged();
     for request in [named("good"), RestoreRequest::default()] {
         let error = block_on(rig.session.restore(request)).unwrap_err();
-        let (ours, theirs) = (Digest::blake3(b"other parser").to_string(), Digest::blake3(b"parser").to_string());
+        let (ours, theirs) = (
+            Digest::blake3(b"other parser").to_string(),
+            Digest::blake3(b"parser").to_string(),
+        );
         let text = error.to_string();
-        assert!(text.contains("parser") && text.contains(&ours) && text.contains(&theirs), "{text}");
+        assert!(
+            text.contains("parser") && text.contains(&ours) && text.contains(&theirs),
+            "{text}"
+        );
     }
     assert!(bench.logged().is_empty(), "nobody was asked to stage");
     assert!(tainted(&rig.session).is_empty());
@@ -298,7 +376,12 @@ fn another_parser_is_refused_naming_it_and_both_digests() {
 
 #[test]
 fn every_other_compatibility_field_is_named() {
-    for (change, field) in [("backend", "backend"), ("content", "content"), ("patch", "patch"), ("format", "state-format")] {
+    for (change, field) in [
+        ("backend", "backend"),
+        ("content", "content"),
+        ("patch", "patch"),
+        ("format", "state-format"),
+    ] {
         let bench = Rc::new(Bench::default());
         let rig = Rig::ready_with(RigOptions::default(), bench.clone());
         rig.save("good");
@@ -316,18 +399,44 @@ fn every_other_compatibility_field_is_named() {
 #[test]
 fn a_coordinator_that_starts_anew_over_the_store_restores_and_goes_on() {
     let rig = failed();
-    let Rig { bench, medium, store, session, .. } = rig;
+    let Rig {
+        bench,
+        medium,
+        store,
+        session,
+        ..
+    } = rig;
     drop(session);
     drop(store);
     let rig = Rig::starting(RigOptions::default(), bench, medium);
     let report = block_on(rig.session.restore(RestoreRequest::default())).unwrap();
-    assert_eq!((report.source_epoch, report.to_epoch, report.boundary, report.abandoned), (id("e1"), id("e2"), 2, None));
+    assert_eq!(
+        (
+            report.source_epoch,
+            report.to_epoch,
+            report.boundary,
+            report.abandoned
+        ),
+        (id("e1"), id("e2"), 2, None)
+    );
     assert_eq!(rig.session.phase(), Phase::Paused { boundary: 2 });
     rig.session.resume().unwrap();
     rig.steps(2);
     let (trace, _) = rig.session.trace();
-    assert_eq!(trace.iter().map(|record| record.behaviour.scope.step.0).collect::<Vec<_>>(), [2, 3]);
-    let restored = rig.bench.events.borrow().iter().filter(|event| matches!(event, SessionEvent::Restored { .. })).count();
+    assert_eq!(
+        trace
+            .iter()
+            .map(|record| record.behaviour.scope.step.0)
+            .collect::<Vec<_>>(),
+        [2, 3]
+    );
+    let restored = rig
+        .bench
+        .events
+        .borrow()
+        .iter()
+        .filter(|event| matches!(event, SessionEvent::Restored { .. }))
+        .count();
     assert_eq!(restored, 1);
 }
 
@@ -339,11 +448,21 @@ fn a_damaged_newest_generation_is_passed_over_only_when_asked() {
     rig.steps(1);
     rig.save("newest");
     rig.fail();
-    let file = block_on(rig.store.lock()).find(&id("newest")).unwrap().file.clone();
+    let file = block_on(rig.store.lock())
+        .find(&id("newest"))
+        .unwrap()
+        .file
+        .clone();
     rig.medium.tamper(&file, Some(b"rubbish".to_vec()));
     let error = block_on(rig.session.restore(RestoreRequest::default())).unwrap_err();
-    assert!(error.to_string().contains("newest") && error.to_string().contains("good"), "{error}");
-    let request = RestoreRequest { fallback: true, ..RestoreRequest::default() };
+    assert!(
+        error.to_string().contains("newest") && error.to_string().contains("good"),
+        "{error}"
+    );
+    let request = RestoreRequest {
+        fallback: true,
+        ..RestoreRequest::default()
+    };
     let report = block_on(rig.session.restore(request)).unwrap();
     assert_eq!((report.checkpoint_id, report.boundary), (id("good"), 2));
     assert_eq!(report.skipped.len(), 1);
@@ -354,14 +473,21 @@ fn a_damaged_newest_generation_is_passed_over_only_when_asked() {
 fn an_old_epoch_is_stale_everywhere() {
     let rig = failed();
     for epoch in ["e1", "e0"] {
-        let request = RestoreRequest { epoch: Some(id(epoch)), ..named("good") };
+        let request = RestoreRequest {
+            epoch: Some(id(epoch)),
+            ..named("good")
+        };
         let error = block_on(rig.session.restore(request)).unwrap_err();
         assert_eq!(error.code(), ErrorCode::StaleEpoch, "{epoch}");
     }
     restores_and_steps(&rig, "good");
     let request = Request {
         request_id: RequestId(9999),
-        scope: Some(Scope { session_id: id("demo"), epoch: id("e1"), step: U64(4) }),
+        scope: Some(Scope {
+            session_id: id("demo"),
+            epoch: id("e1"),
+            step: U64(4),
+        }),
         call: Call::Verify {},
     };
     let reply = block_on(rig.bench.route("fly-a").call(request)).unwrap();

@@ -10,8 +10,9 @@ use async_trait::async_trait;
 use futures::executor::block_on;
 use futures::lock::Mutex;
 use wellwritten_session::{
-    AgentBinding, Artifact, Clock, Composition, Coordinator, Digest, Direct, DispatchOrder, ErrorCode, Host, Id,
-    IdentityExecutor, MutationCertainty, ParticipantError, ParticipantFactory, SessionEvent, SessionStore, Transport,
+    AgentBinding, Artifact, Clock, Composition, Coordinator, Digest, Direct, DispatchOrder,
+    ErrorCode, Host, Id, IdentityExecutor, MutationCertainty, ParticipantError, ParticipantFactory,
+    SessionEvent, SessionStore, Transport,
 };
 use wellwritten_store::testing::SimulatedMedium;
 use wellwritten_store::{Store, StoreConfig};
@@ -78,10 +79,15 @@ impl Bench {
         let fault = self.faults.borrow_mut().remove(&point);
         match fault {
             None => Ok(()),
-            Some(Fault::Refuse(code)) => Err(ParticipantError::refused(code, format!("injected at {point}"))),
-            Some(Fault::Break) => {
-                Err(ParticipantError::new(ErrorCode::BackendFailure, MutationCertainty::Unknown, format!("injected at {point}")))
-            }
+            Some(Fault::Refuse(code)) => Err(ParticipantError::refused(
+                code,
+                format!("injected at {point}"),
+            )),
+            Some(Fault::Break) => Err(ParticipantError::new(
+                ErrorCode::BackendFailure,
+                MutationCertainty::Unknown,
+                format!("injected at {point}"),
+            )),
             Some(Fault::Die) => {
                 let route = self.routes.borrow().get(participant).cloned();
                 route.unwrap().kill();
@@ -142,20 +148,43 @@ pub struct Factory {
 
 #[async_trait(?Send)]
 impl ParticipantFactory for Factory {
-    async fn make_environment(&self, incarnation_id: &Id) -> Result<Rc<dyn Transport>, ParticipantError> {
-        let ports = (1..=self.agents.len()).map(|port| id(&format!("p{port}"))).collect();
+    async fn make_environment(
+        &self,
+        incarnation_id: &Id,
+    ) -> Result<Rc<dyn Transport>, ParticipantError> {
+        let ports = (1..=self.agents.len())
+            .map(|port| id(&format!("p{port}")))
+            .collect();
         let world = CounterWorld::new(self.bench.clone(), ports);
         let route = Direct::environment(id("demo"), incarnation_id.clone(), Box::new(world));
-        self.bench.routes.borrow_mut().insert("world".to_owned(), route.clone());
+        self.bench
+            .routes
+            .borrow_mut()
+            .insert("world".to_owned(), route.clone());
         Ok(route)
     }
 
-    async fn make_agent(&self, agent_id: &Id, incarnation_id: &Id) -> Result<Rc<dyn Transport>, ParticipantError> {
-        let (_, seed) = self.agents.iter().find(|(agent, _)| agent == agent_id).unwrap();
+    async fn make_agent(
+        &self,
+        agent_id: &Id,
+        incarnation_id: &Id,
+    ) -> Result<Rc<dyn Transport>, ParticipantError> {
+        let (_, seed) = self
+            .agents
+            .iter()
+            .find(|(agent, _)| agent == agent_id)
+            .unwrap();
         let agent = LcgAgent::new(self.bench.clone(), agent_id.clone(), *seed);
-        let life = if self.bench.is_impostor.get() { id("incarnation-999") } else { incarnation_id.clone() };
+        let life = if self.bench.is_impostor.get() {
+            id("incarnation-999")
+        } else {
+            incarnation_id.clone()
+        };
         let route = Direct::agent(id("demo"), life, Box::new(agent));
-        self.bench.routes.borrow_mut().insert(agent_id.to_string(), route.clone());
+        self.bench
+            .routes
+            .borrow_mut()
+            .insert(agent_id.to_string(), route.clone());
         Ok(route)
     }
 }
@@ -225,7 +254,10 @@ impl Rig {
         let host = Host {
             factory: Rc::new(Factory {
                 bench: bench.clone(),
-                agents: agents.iter().map(|(agent, seed)| (id(agent), *seed)).collect(),
+                agents: agents
+                    .iter()
+                    .map(|(agent, seed)| (id(agent), *seed))
+                    .collect(),
             }),
             clock: clock.clone(),
             store: Some(store.clone() as Rc<dyn SessionStore>),

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use futures::executor::block_on;
 use futures::future::join;
 use wellwritten_session::{
-    Answer, Call, DispatchOrder, ErrorCode, Phase, RationalNs, Request, RequestId, RunOptions, SessionError,
-    SessionEvent, Transport, U64,
+    Answer, Call, DispatchOrder, ErrorCode, Phase, RationalNs, Request, RequestId, RunOptions,
+    SessionError, SessionEvent, Transport, U64,
 };
 
 use wellwritten_store::testing::SimulatedMedium;
@@ -22,8 +22,15 @@ fn all_prepare_then_one_advance_one_judgement_then_all_commit() {
         assert_eq!(
             rig.bench.logged(),
             [
-                "world.verify", "fly-a.verify", "fly-b.verify", "fly-a.prepare", "fly-b.prepare", "world.advance",
-                "task.evaluate", "fly-a.commit", "fly-b.commit",
+                "world.verify",
+                "fly-a.verify",
+                "fly-b.verify",
+                "fly-a.prepare",
+                "fly-b.prepare",
+                "world.advance",
+                "task.evaluate",
+                "fly-a.commit",
+                "fly-b.commit",
             ]
         );
     }
@@ -37,20 +44,34 @@ fn sixty_hertz_over_one_millisecond_ticks_is_16_17_17() {
     let (trace, forgotten) = rig.session.trace();
     assert_eq!(forgotten, 0);
     for agent in 0..2 {
-        let ticks: Vec<u64> = trace.iter().map(|record| record.behaviour.agents[agent].ticks_advanced.0).collect();
+        let ticks: Vec<u64> = trace
+            .iter()
+            .map(|record| record.behaviour.agents[agent].ticks_advanced.0)
+            .collect();
         assert_eq!(ticks, [16, 17, 17]);
         // 50 of three steps, and the warm-up.
         assert_eq!(trace[2].behaviour.agents[agent].brain_ticks, U64(60));
         assert_eq!(trace[2].behaviour.agents[agent].remainder, RationalNs::ZERO);
     }
-    assert_eq!(rig.session.status().world_time, RationalNs::from_nanoseconds(50_000_000));
+    assert_eq!(
+        rig.session.status().world_time,
+        RationalNs::from_nanoseconds(50_000_000)
+    );
 }
 
 #[test]
 fn bootstrap_moves_nothing_and_a_second_one_does_no_harm() {
     let rig = Rig::starting(RigOptions::default(), Rc::default(), SimulatedMedium::new());
     block_on(rig.session.bootstrap()).unwrap();
-    assert_eq!(rig.bench.logged(), ["world.initialize", "task.bootstrap", "fly-a.initialize", "fly-b.initialize"]);
+    assert_eq!(
+        rig.bench.logged(),
+        [
+            "world.initialize",
+            "task.bootstrap",
+            "fly-a.initialize",
+            "fly-b.initialize"
+        ]
+    );
     let before = rig.session.status();
     let error = block_on(rig.session.bootstrap()).unwrap_err();
     assert_eq!(error.code(), ErrorCode::InvalidPhase);
@@ -62,11 +83,25 @@ fn bootstrap_moves_nothing_and_a_second_one_does_no_harm() {
 #[test]
 fn one_two_and_four_agents() {
     for agents in [1, 2, 3, 4] {
-        let rig = Rig::ready_with(RigOptions { agents, ..RigOptions::default() }, Rc::default());
+        let rig = Rig::ready_with(
+            RigOptions {
+                agents,
+                ..RigOptions::default()
+            },
+            Rc::default(),
+        );
         rig.steps(3);
         let (trace, _) = rig.session.trace();
-        assert!(trace.iter().all(|record| record.behaviour.agents.len() == agents));
-        assert!(trace.iter().all(|record| record.behaviour.event_ids.len() == agents));
+        assert!(
+            trace
+                .iter()
+                .all(|record| record.behaviour.agents.len() == agents)
+        );
+        assert!(
+            trace
+                .iter()
+                .all(|record| record.behaviour.event_ids.len() == agents)
+        );
     }
 }
 
@@ -84,12 +119,20 @@ fn a_pause_in_the_middle_of_a_step_lands_on_the_boundary_just_committed() {
     assert!(paused.pause_requested);
     assert_eq!(session.phase(), Phase::Paused { boundary: 1 });
     assert!(!session.status().pause_requested);
-    let labels: Vec<String> = session.phase_history().iter().map(ToString::to_string).collect();
+    let labels: Vec<String> = session
+        .phase_history()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     assert_eq!(
         labels,
         [
-            "Starting -> Ready(0)", "Ready(0) -> Preparing(0)", "Preparing(0) -> Applying(0)",
-            "Applying(0) -> Observing(1)", "Observing(1) -> Committing(0)", "Committing(0) -> Ready(1)",
+            "Starting -> Ready(0)",
+            "Ready(0) -> Preparing(0)",
+            "Preparing(0) -> Applying(0)",
+            "Applying(0) -> Observing(1)",
+            "Observing(1) -> Committing(0)",
+            "Committing(0) -> Ready(1)",
             "Ready(1) -> Paused(1)",
         ]
     );
@@ -101,18 +144,30 @@ fn a_pause_while_nothing_runs_takes_effect_at_once() {
     rig.steps(1);
     rig.session.pause().unwrap();
     assert_eq!(rig.session.phase(), Phase::Paused { boundary: 1 });
-    assert!(matches!(block_on(rig.session.step()), Err(SessionError::InvalidPhase { .. })));
+    assert!(matches!(
+        block_on(rig.session.step()),
+        Err(SessionError::InvalidPhase { .. })
+    ));
     rig.session.resume().unwrap();
     rig.steps(1);
 }
 
 #[test]
 fn the_end_of_an_episode_pauses_at_its_own_boundary() {
-    let rig = Rig::ready_with(RigOptions { terminal_after: Some(3), ..RigOptions::default() }, Rc::default());
+    let rig = Rig::ready_with(
+        RigOptions {
+            terminal_after: Some(3),
+            ..RigOptions::default()
+        },
+        Rc::default(),
+    );
     let status = block_on(rig.session.run(RunOptions::default())).unwrap();
     assert_eq!(status.phase, Phase::Paused { boundary: 3 });
     assert_eq!(status.terminal.unwrap().reason, id("enough"));
-    assert!(matches!(rig.session.resume(), Err(SessionError::EpisodeOver { .. })));
+    assert!(matches!(
+        rig.session.resume(),
+        Err(SessionError::EpisodeOver { .. })
+    ));
     assert_eq!(rig.session.phase(), Phase::Paused { boundary: 3 });
 }
 
@@ -169,10 +224,15 @@ fn a_declared_delay_repeats_the_first_frame() {
     let rig = Rig::ready_with(RigOptions::default(), bench);
     rig.steps(5);
     let (trace, _) = rig.session.trace();
-    let produced: Vec<u64> =
-        trace.iter().map(|record| record.behaviour.observation_boundaries[0].produced_step.0).collect();
+    let produced: Vec<u64> = trace
+        .iter()
+        .map(|record| record.behaviour.observation_boundaries[0].produced_step.0)
+        .collect();
     assert_eq!(produced, [0, 0, 1, 2, 3]);
-    let frames: Vec<_> = trace.iter().map(|record| record.behaviour.observation_boundaries[0].frame_digest).collect();
+    let frames: Vec<_> = trace
+        .iter()
+        .map(|record| record.behaviour.observation_boundaries[0].frame_digest)
+        .collect();
     assert_eq!(frames[0], frames[1]);
 }
 
@@ -193,11 +253,18 @@ fn another_incarnation_is_never_reached_in_silence() {
     rig.fail();
     rig.bench.is_impostor.set(true);
     let error = block_on(rig.session.replace_participants()).unwrap_err();
-    assert_eq!((error.code(), error.participant()), (ErrorCode::IdentityMismatch, Some(&id("fly-a"))));
+    assert_eq!(
+        (error.code(), error.participant()),
+        (ErrorCode::IdentityMismatch, Some(&id("fly-a")))
+    );
     assert!(error.to_string().contains("incarnation-999"), "{error}");
     // Nothing was replaced: what was there still restores.
     rig.bench.is_impostor.set(false);
-    block_on(rig.session.restore(wellwritten_session::RestoreRequest::default())).unwrap();
+    block_on(
+        rig.session
+            .restore(wellwritten_session::RestoreRequest::default()),
+    )
+    .unwrap();
 }
 
 #[test]
@@ -206,16 +273,34 @@ fn a_world_that_moved_without_its_view_fails_before_any_reward() {
     rig.bench.short_frame.set(true);
     rig.bench.logged();
     let error = block_on(rig.session.step()).unwrap_err();
-    assert_eq!((error.code(), error.participant()), (ErrorCode::BufferInvalid, Some(&id("world"))));
-    assert!(!rig.bench.logged().iter().any(|point| point.contains("evaluate") || point.contains("commit")));
+    assert_eq!(
+        (error.code(), error.participant()),
+        (ErrorCode::BufferInvalid, Some(&id("world")))
+    );
+    assert!(
+        !rig.bench
+            .logged()
+            .iter()
+            .any(|point| point.contains("evaluate") || point.contains("commit"))
+    );
     assert_eq!(rig.session.phase(), Phase::Failed);
 }
 
 #[test]
 fn whatever_the_world_lies_about_fails_the_transition_before_the_task_hears_of_it() {
     let lies = [
-        "batchId", "appliedFromStep", "nextStep", "controls", "boundary", "worldTime", "engineFrame",
-        "inspectionSchema", "viewMissing", "viewStale", "viewFromTheFuture", "viewTwice",
+        "batchId",
+        "appliedFromStep",
+        "nextStep",
+        "controls",
+        "boundary",
+        "worldTime",
+        "engineFrame",
+        "inspectionSchema",
+        "viewMissing",
+        "viewStale",
+        "viewFromTheFuture",
+        "viewTwice",
     ];
     for lie in lies {
         let rig = Rig::ready();
@@ -224,8 +309,18 @@ fn whatever_the_world_lies_about_fails_the_transition_before_the_task_hears_of_i
         rig.bench.logged();
         let error = block_on(rig.session.step()).unwrap_err();
         assert_eq!(error.participant(), Some(&id("world")), "{lie}: {error}");
-        assert!(!rig.bench.logged().iter().any(|point| point == "task.evaluate"), "{lie}");
-        assert_eq!((rig.session.phase(), rig.session.status().boundary), (Phase::Failed, 1), "{lie}");
+        assert!(
+            !rig.bench
+                .logged()
+                .iter()
+                .any(|point| point == "task.evaluate"),
+            "{lie}"
+        );
+        assert_eq!(
+            (rig.session.phase(), rig.session.status().boundary),
+            (Phase::Failed, 1),
+            "{lie}"
+        );
     }
 }
 
@@ -234,7 +329,10 @@ fn a_world_that_did_not_move_by_its_batch_fails_the_epoch() {
     let rig = Rig::ready();
     rig.bench.cheats.set(true);
     let error = block_on(rig.session.step()).unwrap_err();
-    assert!(error.to_string().contains("the batch moves it by"), "{error}");
+    assert!(
+        error.to_string().contains("the batch moves it by"),
+        "{error}"
+    );
     assert_eq!(rig.session.phase(), Phase::Failed);
 }
 
@@ -249,8 +347,18 @@ fn a_brain_that_ran_a_tick_too_many_is_named() {
 
 #[test]
 fn one_failing_commit_after_another_succeeded_fails_the_epoch() {
-    for dispatch in [DispatchOrder::Concurrent, DispatchOrder::Sequential, DispatchOrder::Reversed] {
-        let rig = Rig::ready_with(RigOptions { dispatch, ..RigOptions::default() }, Rc::default());
+    for dispatch in [
+        DispatchOrder::Concurrent,
+        DispatchOrder::Sequential,
+        DispatchOrder::Reversed,
+    ] {
+        let rig = Rig::ready_with(
+            RigOptions {
+                dispatch,
+                ..RigOptions::default()
+            },
+            Rc::default(),
+        );
         rig.steps(1);
         rig.bench.arm("fly-b.commit", Fault::Break);
         let error = block_on(rig.session.step()).unwrap_err();
@@ -259,7 +367,10 @@ fn one_failing_commit_after_another_succeeded_fails_the_epoch() {
         let status = rig.session.status();
         assert!(status.fenced);
         assert_eq!((status.boundary, rig.session.trace().0.len()), (1, 1));
-        assert_eq!(status.failure.unwrap().phase, Phase::Committing { boundary: 1 });
+        assert_eq!(
+            status.failure.unwrap().phase,
+            Phase::Committing { boundary: 1 }
+        );
     }
 }
 
@@ -268,7 +379,10 @@ fn a_killed_participant_fails_the_epoch_by_name() {
     let rig = Rig::ready();
     rig.session.kill_participant(&id("fly-b")).unwrap();
     let error = block_on(rig.session.step()).unwrap_err();
-    assert_eq!((error.code(), error.participant()), (ErrorCode::IdentityMismatch, Some(&id("fly-b"))));
+    assert_eq!(
+        (error.code(), error.participant()),
+        (ErrorCode::IdentityMismatch, Some(&id("fly-b")))
+    );
     assert!(rig.session.status().fenced);
 
     let rig = Rig::ready();
@@ -286,10 +400,21 @@ fn a_step_that_is_abandoned_ends_the_epoch() {
         let mut step = Box::pin(rig.session.step());
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(step.as_mut().poll(&mut context).is_pending());
-        assert!(matches!(block_on(rig.session.step()), Err(SessionError::Busy { .. })));
+        assert!(matches!(
+            block_on(rig.session.step()),
+            Err(SessionError::Busy { .. })
+        ));
     }
     assert_eq!(rig.session.phase(), Phase::Failed);
-    assert!(rig.session.status().failure.unwrap().error.message.contains("abandoned"));
+    assert!(
+        rig.session
+            .status()
+            .failure
+            .unwrap()
+            .error
+            .message
+            .contains("abandoned")
+    );
 }
 
 #[test]
@@ -300,7 +425,12 @@ fn an_epoch_failed_from_outside_stops_the_step_in_progress() {
         turns_pass(1).await;
         rig.fail();
     }));
-    assert!(stepped.unwrap_err().to_string().contains("the device was lost"));
+    assert!(
+        stepped
+            .unwrap_err()
+            .to_string()
+            .contains("the device was lost")
+    );
     assert!(rig.session.trace().0.is_empty());
 }
 
@@ -314,6 +444,10 @@ fn a_run_keeps_absolute_deadlines_and_stops_where_told() {
     let status = block_on(rig.session.run(options)).unwrap();
     assert_eq!(status.phase, Phase::Ready { boundary: 6 });
     // Five intervals between six steps, each cut down to whole nanoseconds.
-    assert!(rig.clock.now_ns.get().abs_diff(83_333_333) <= 5, "{}", rig.clock.now_ns.get());
+    assert!(
+        rig.clock.now_ns.get().abs_diff(83_333_333) <= 5,
+        "{}",
+        rig.clock.now_ns.get()
+    );
     assert_eq!(status.late_steps, 0);
 }

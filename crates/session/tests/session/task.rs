@@ -5,8 +5,9 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 use wellwritten_session::{
-    AgentOutcome, EpisodeRequest, EpisodeRequestKind, Evaluation, EventLedger, Id, PortBinding, Reward, SchemaRef,
-    Stimulus, Task, TaskBootstrap, TaskError, TaskEvent, Transition, TypedValue, U64,
+    AgentOutcome, EpisodeRequest, EpisodeRequestKind, Evaluation, EventLedger, Id, PortBinding,
+    Reward, SchemaRef, Stimulus, Task, TaskBootstrap, TaskError, TaskEvent, Transition, TypedValue,
+    U64,
 };
 
 use crate::agent::context_schema;
@@ -36,7 +37,9 @@ fn schema(name: &str) -> SchemaRef {
 }
 
 fn counter(inspection: &TypedValue) -> Result<i64, TaskError> {
-    let inspection: Inspection = inspection.read().map_err(|error| TaskError::new(error.to_string()))?;
+    let inspection: Inspection = inspection
+        .read()
+        .map_err(|error| TaskError::new(error.to_string()))?;
     Ok(inspection.counter)
 }
 
@@ -70,7 +73,10 @@ impl Task for CounterTask {
         inspection: &TypedValue,
         bindings: &[PortBinding],
     ) -> Result<TaskBootstrap, TaskError> {
-        self.bench.log.borrow_mut().push("task.bootstrap".to_owned());
+        self.bench
+            .log
+            .borrow_mut()
+            .push("task.bootstrap".to_owned());
         self.events = EventLedger::new(epoch.clone());
         self.ledger.counter = counter(inspection)?;
         let begun = TaskEvent {
@@ -81,15 +87,24 @@ impl Task for CounterTask {
             payload: None,
         };
         Ok(TaskBootstrap {
-            contexts: bindings.iter().map(|binding| (binding.agent_id.clone(), self.context())).collect(),
+            contexts: bindings
+                .iter()
+                .map(|binding| (binding.agent_id.clone(), self.context()))
+                .collect(),
             progress: self.progress(),
             events: vec![begun],
         })
     }
 
-    fn evaluate_transition(&mut self, transition: &Transition<'_>) -> Result<Evaluation, TaskError> {
+    fn evaluate_transition(
+        &mut self,
+        transition: &Transition<'_>,
+    ) -> Result<Evaluation, TaskError> {
         self.bench.log.borrow_mut().push("task.evaluate".to_owned());
-        let (old, new) = (counter(transition.old_inspection)?, counter(transition.new_inspection)?);
+        let (old, new) = (
+            counter(transition.old_inspection)?,
+            counter(transition.new_inspection)?,
+        );
         let deltas: Vec<i64> = transition
             .controls
             .iter()
@@ -97,7 +112,9 @@ impl Task for CounterTask {
             .collect();
         let due: i64 = deltas.iter().sum();
         if new - old != due {
-            return Err(TaskError::new(format!("the counter went from {old} to {new}, the batch moves it by {due}")));
+            return Err(TaskError::new(format!(
+                "the counter went from {old} to {new}, the batch moves it by {due}"
+            )));
         }
         self.ledger.transitions += 1;
         self.ledger.counter = new;
@@ -131,10 +148,16 @@ impl Task for CounterTask {
             };
             outcomes.insert(binding.agent_id.clone(), outcome);
         }
-        let over = self.terminal_after.is_some_and(|after| self.ledger.transitions >= after);
+        let over = self
+            .terminal_after
+            .is_some_and(|after| self.ledger.transitions >= after);
         Ok(Evaluation {
             outcomes,
-            contexts: transition.bindings.iter().map(|binding| (binding.agent_id.clone(), self.context())).collect(),
+            contexts: transition
+                .bindings
+                .iter()
+                .map(|binding| (binding.agent_id.clone(), self.context()))
+                .collect(),
             progress: self.progress(),
             events,
             episode_request: over.then(|| EpisodeRequest {
@@ -156,7 +179,9 @@ impl Task for CounterTask {
         ledger: &TypedValue,
         inspection: &TypedValue,
     ) -> Result<Box<dyn Task>, TaskError> {
-        let ledger: Ledger = ledger.read().map_err(|error| TaskError::new(error.to_string()))?;
+        let ledger: Ledger = ledger
+            .read()
+            .map_err(|error| TaskError::new(error.to_string()))?;
         if ledger.counter != counter(inspection)? || ledger.transitions != step {
             return Err(TaskError::new("the ledger counts another world"));
         }

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use wellwritten_session::{
     Advance, Artifact, AxisRange, AxisSchema, ControllerSchema, Environment, EnvironmentDescriptor,
-    EnvironmentInitialize, ErrorCode, Id, ParticipantError, PortDescriptor, RationalNs, SchemaRef, Scope, StepResult,
-    TypedValue, U64, ViewDescriptor, ViewRef, WorldObservation,
+    EnvironmentInitialize, ErrorCode, Id, ParticipantError, PortDescriptor, RationalNs, SchemaRef,
+    Scope, StepResult, TypedValue, U64, ViewDescriptor, ViewRef, WorldObservation,
 };
 
 use crate::rig::{Bench, digest_of, id};
@@ -76,7 +76,10 @@ impl CounterWorld {
 
     /// Renders what is not rendered yet and forgets what is no longer shown.
     fn observe(&mut self) -> WorldObservation {
-        let shown = self.state.step.saturating_sub(u64::from(self.bench.view_delay.get()));
+        let shown = self
+            .state
+            .step
+            .saturating_sub(u64::from(self.bench.view_delay.get()));
         self.state.frames.retain(|(step, _)| *step >= shown);
         self.rendered.retain(|(step, _)| *step >= shown);
         for (step, counter) in self.state.frames.clone() {
@@ -84,8 +87,13 @@ impl CounterWorld {
                 self.rendered.push((step, self.render(counter)));
             }
         }
-        let (_, pixels) = self.rendered.iter().find(|(step, _)| *step == shown).unwrap();
-        let inspection = serde_json::json!({"counter": self.state.counter, "step": self.state.step});
+        let (_, pixels) = self
+            .rendered
+            .iter()
+            .find(|(step, _)| *step == shown)
+            .unwrap();
+        let inspection =
+            serde_json::json!({"counter": self.state.counter, "step": self.state.step});
         WorldObservation {
             boundary: U64(self.state.step),
             world_time: self.state.time,
@@ -103,8 +111,13 @@ impl CounterWorld {
         if !self.bench.is_world_dirty.get() {
             return Ok(());
         }
-        Err(ParticipantError::refused(ErrorCode::BufferInvalid, "bytes 0..8 of field were never written")
-            .with_detail(serde_json::json!({"buffer": "field", "start": 0, "end": 8, "root": "invalid shader"})))
+        Err(ParticipantError::refused(
+            ErrorCode::BufferInvalid,
+            "bytes 0..8 of field were never written",
+        )
+        .with_detail(
+            serde_json::json!({"buffer": "field", "start": 0, "end": 8, "root": "invalid shader"}),
+        ))
     }
 }
 
@@ -118,10 +131,25 @@ impl Environment for CounterWorld {
             backend_digest: digest("backend"),
             content_digest: digest("content"),
             patch_digest: digest("patch"),
-            parser_digest: digest_of(if self.bench.other_parser.get() { "other parser" } else { "parser" }),
-            state_format_id: id(if other == "format" { "counter-2" } else { "counter-1" }),
+            parser_digest: digest_of(if self.bench.other_parser.get() {
+                "other parser"
+            } else {
+                "parser"
+            }),
+            state_format_id: id(if other == "format" {
+                "counter-2"
+            } else {
+                "counter-1"
+            }),
             step_duration: RationalNs::new(50_000_000, 3).unwrap(),
-            ports: self.ports.iter().map(|port_id| PortDescriptor { port_id: port_id.clone(), controls: controls() }).collect(),
+            ports: self
+                .ports
+                .iter()
+                .map(|port_id| PortDescriptor {
+                    port_id: port_id.clone(),
+                    controls: controls(),
+                })
+                .collect(),
             inspection_schema: inspection_schema(),
             views: vec![ViewDescriptor {
                 view_id: id("arena"),
@@ -132,7 +160,10 @@ impl Environment for CounterWorld {
         }
     }
 
-    async fn initialize(&mut self, _parameters: &EnvironmentInitialize) -> Result<WorldObservation, ParticipantError> {
+    async fn initialize(
+        &mut self,
+        _parameters: &EnvironmentInitialize,
+    ) -> Result<WorldObservation, ParticipantError> {
         self.bench.reach("world", "initialize").await?;
         Ok(self.observe())
     }
@@ -144,22 +175,36 @@ impl Environment for CounterWorld {
 
     async fn rewrite(&mut self, buffer_label: &str) -> Result<(), ParticipantError> {
         if buffer_label != "field" {
-            return Err(ParticipantError::refused(ErrorCode::Unsupported, format!("no buffer {buffer_label}")));
+            return Err(ParticipantError::refused(
+                ErrorCode::Unsupported,
+                format!("no buffer {buffer_label}"),
+            ));
         }
         self.bench.is_world_dirty.set(false);
         Ok(())
     }
 
-    async fn advance(&mut self, scope: &Scope, batch: &Advance) -> Result<StepResult, ParticipantError> {
+    async fn advance(
+        &mut self,
+        scope: &Scope,
+        batch: &Advance,
+    ) -> Result<StepResult, ParticipantError> {
         for control in &batch.controls {
-            self.state.counter += i64::from(control.is_down("inc")) - i64::from(control.is_down("dec"));
+            self.state.counter +=
+                i64::from(control.is_down("inc")) - i64::from(control.is_down("dec"));
         }
         if self.bench.cheats.get() {
             self.state.counter += 100;
         }
         self.state.step += 1;
-        self.state.time = self.state.time.checked_add(RationalNs::new(50_000_000, 3).unwrap()).unwrap();
-        self.state.frames.push((self.state.step, self.state.counter));
+        self.state.time = self
+            .state
+            .time
+            .checked_add(RationalNs::new(50_000_000, 3).unwrap())
+            .unwrap();
+        self.state
+            .frames
+            .push((self.state.step, self.state.counter));
         self.bench.reach("world", "advance").await?;
         let mut observation = self.observe();
         let lie = self.bench.lie.borrow().clone();
@@ -174,7 +219,9 @@ impl Environment for CounterWorld {
             "viewMissing" => observation.sensory_views.clear(),
             "viewStale" => observation.sensory_views[0].produced_step = scope.step,
             "viewFromTheFuture" => observation.sensory_views[0].produced_step.0 += 1,
-            "viewTwice" => observation.sensory_views.push(observation.sensory_views[0].clone()),
+            "viewTwice" => observation
+                .sensory_views
+                .push(observation.sensory_views[0].clone()),
             _ => {}
         }
         let mut result = batch.applied(scope, observation).unwrap();
@@ -196,8 +243,9 @@ impl Environment for CounterWorld {
 
     async fn stage_restore(&mut self, payload: &[u8]) -> Result<(), ParticipantError> {
         self.bench.reach("world", "stage").await?;
-        let state = serde_json::from_slice(payload)
-            .map_err(|error| ParticipantError::refused(ErrorCode::IncompatibleState, error.to_string()))?;
+        let state = serde_json::from_slice(payload).map_err(|error| {
+            ParticipantError::refused(ErrorCode::IncompatibleState, error.to_string())
+        })?;
         self.staged = Some(state);
         Ok(())
     }
@@ -210,7 +258,8 @@ impl Environment for CounterWorld {
         match self.bench.lie.borrow().as_str() {
             "restoredInspection" => {
                 let other = serde_json::json!({"counter": 77, "step": self.state.step});
-                observation.inspection = TypedValue::from_serialize(inspection_schema(), &other).unwrap();
+                observation.inspection =
+                    TypedValue::from_serialize(inspection_schema(), &other).unwrap();
             }
             "restoredBoundary" => observation.boundary.0 += 1,
             "restoredTime" => observation.world_time = RationalNs::ZERO,
