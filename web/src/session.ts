@@ -64,6 +64,7 @@ export class Session extends TypedEventTarget<SessionEvents> {
   #held: WebSessionEvent[] | null = [];
   #sessionId = "";
   #ended: WellwrittenError | undefined;
+  #closing: Promise<void> | undefined;
 
   private constructor(config: SessionOptions, worker: Worker) {
     super();
@@ -214,8 +215,13 @@ export class Session extends TypedEventTarget<SessionEvents> {
   }
 
   /** Closes the session and ends its worker. Safe to call twice. */
-  async close(): Promise<void> {
-    if (this.#ended !== undefined) return this.#dispose(this.#ended);
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#ended !== undefined) return;
     try {
       await this.#call("close");
     } finally {
@@ -269,7 +275,9 @@ export class Session extends TypedEventTarget<SessionEvents> {
   }
 
   #dispose(reason: WellwrittenError): void {
-    this.#ended ??= reason;
+    // a panic may come while it is being closed
+    if (this.#ended !== undefined) return;
+    this.#ended = reason;
     this.#listening.abort();
     for (const reject of this.#waiting) reject(this.#ended);
     this.#waiting.clear();

@@ -5,6 +5,7 @@ import {
   formatSize,
   plural,
   shortDigest,
+  shortenDigests,
   toJson,
 } from "../src/format/quantity.ts";
 
@@ -37,6 +38,14 @@ describe("numbers as a person reads them", () => {
   it("shortens a digest and nothing shorter", () => {
     expect(shortDigest("0123456789abcdef".repeat(4))).toBe("01234567…cdef");
     expect(shortDigest("0123456789abcdef")).toBe("0123456789abcdef");
+  });
+
+  it("shortens the digests in a sentence and leaves the rest", () => {
+    const digest = "0123456789abcdef".repeat(4);
+    expect(shortenDigests(`the file says ${digest}, they give ff`)).toBe(
+      "the file says 01234567…cdef, they give ff",
+    );
+    expect(shortenDigests(`${digest}0`)).toBe(`${digest}0`);
   });
 
   it("writes u64 as decimal strings", () => {

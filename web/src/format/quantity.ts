@@ -36,6 +36,11 @@ export function shortDigest(digest: string): string {
   return digest.length > 16 ? `${digest.slice(0, 8)}…${digest.slice(-4)}` : digest;
 }
 
+/** `text` with every whole digest in it shortened. */
+export function shortenDigests(text: string): string {
+  return text.replace(/\b[0-9a-f]{64}\b/g, shortDigest);
+}
+
 /** JSON in which a `bigint` is a decimal string, as the envelope and the trace write U64. */
 export function toJson(value: unknown, indent = 2): string {
   return JSON.stringify(

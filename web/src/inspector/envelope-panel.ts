@@ -3,7 +3,7 @@ import type { EnvelopeLayout, LayoutPart } from "#wasm";
 import { describeEnvelope } from "../envelope.ts";
 import { describeState, manifestOf, readEnvelopeFile, scaled } from "../format/envelope-file.ts";
 import { sentence } from "../format/error-advice.ts";
-import { formatCount, formatSize, shortDigest } from "../format/quantity.ts";
+import { formatCount, formatSize, shortDigest, shortenDigests } from "../format/quantity.ts";
 import { loadWellwritten } from "../load-wellwritten.ts";
 import { WellwrittenError } from "../wellwritten-error.ts";
 import { ModelElement } from "./model-element.ts";
@@ -216,7 +216,7 @@ export class EnvelopePanel extends ModelElement {
             ? html`<span class="chip trusted">whole</span> FLYSESS1 version ${layout.version}, ${formatSize(BigInt(fileBytes))}: every
                 digest verified, every rule kept.`
             : html`<span class="chip failed">refused</span> <code data-testid="envelope-rule">${refusal.rule}</code>
-                ${sentence(refusal.message)} Sound up to byte ${formatCount(BigInt(soundBytes))} of ${formatCount(BigInt(fileBytes))}.`
+                <span title=${refusal.message}>${shortenDigests(sentence(refusal.message))}</span> Sound up to byte ${formatCount(BigInt(soundBytes))} of ${formatCount(BigInt(fileBytes))}.`
         }
         ${wasBase64 ? html`<span class="note">Decoded from base64 text.</span>` : nothing}
       </p>

@@ -295,6 +295,8 @@ export class InspectorModel {
       await this.#fetch();
     } catch (thrown) {
       const error = WellwrittenError.from(thrown);
+      this.#wantsGenerations = true;
+      this.#wantsFaults = true;
       if (!this.#listening.signal.aborted && error.code !== "SESSION_ENDED") this.report(error);
     } finally {
       this.#refreshing = false;
@@ -308,17 +310,20 @@ export class InspectorModel {
   async #fetch(): Promise<void> {
     const [status, buffers] = await Promise.all([this.session.status(), this.session.buffers()]);
     const sound = buffers.every(({ state }) => state === "trusted" || state === "pending");
+    // taken before asking: what is wanted while the answers are on their way is for the next refresh
+    const wantsGenerations = this.#wantsGenerations;
+    const wantsFaults = this.#wantsFaults;
+    this.#wantsGenerations = false;
+    this.#wantsFaults = false;
     const [strips, failures, generations, faults, trace, frame] = await Promise.all([
       this.#strips.refresh(this.session, buffers),
       sound ? NO_FAILURES : this.session.failures(),
-      this.#wantsGenerations ? this.session.generations() : this.generations.value,
-      this.#wantsFaults ? this.session.faults() : this.faults.value,
+      wantsGenerations ? this.session.generations() : this.generations.value,
+      wantsFaults ? this.session.faults() : this.faults.value,
       this.#fetchTrace(status),
       this.#fetchFrame(buffers),
     ]);
     if (this.#listening.signal.aborted) return;
-    this.#wantsGenerations = false;
-    this.#wantsFaults = false;
     this.#current = buffers;
     batch(() => {
       this.status.value = status;

@@ -353,7 +353,11 @@ function backendText(backend: SessionStatus["backend"] | undefined): string {
 
 function backendTitle(backend: SessionStatus["backend"] | undefined): string {
   if (backend === undefined) return "";
-  return [backend.adapter, backend.software ? "a software adapter" : "", backend.reason ?? ""]
+  return [
+    backend.adapter,
+    backend.kind === "webgpu" && backend.software ? "a software adapter" : "",
+    backend.reason ?? "",
+  ]
     .filter((part) => part !== "")
     .join(" · ");
 }
