@@ -154,7 +154,7 @@ impl<'a> StatePayload<'a> {
                 })?;
         let header = parse_strict_json(header)
             .map_err(|error| error.to_string())
-            .and_then(|value| PayloadHeader::deserialize(value).map_err(|error| error.to_string()))
+            .and_then(|value| from_json(value).map_err(|error| error.to_string()))
             .map_err(|reason| StatePayloadError::Header { reason })?;
         Ok(Self { header, body })
     }

@@ -117,7 +117,7 @@ fn normal(behaviour: &Behaviour) -> Value {
     behaviour
         .observation_boundaries
         .sort_by(|left, right| left.view_id.cmp(&right.view_id));
-    serde_json::to_value(&behaviour).expect("a behaviour is strings and lists of them")
+    to_json(&behaviour).expect("a behaviour is strings and lists of them")
 }
 
 fn differing(path: &str, left: &Value, right: &Value, note: &mut dyn FnMut(&str, &Value, &Value)) {

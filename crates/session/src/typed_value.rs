@@ -1,8 +1,9 @@
 //! [`TypedValue`]: a bounded JSON object that names its schema.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
-use wellwritten_envelope::{Digest, Id, canonical_json};
+use wellwritten_envelope::{Digest, Id, JsonShapeError, canonical_json, from_json, to_json};
 
 /// Which schema a value follows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -114,7 +115,7 @@ impl TypedValue {
         schema: SchemaRef,
         value: &T,
     ) -> Result<Self, TypedValueError> {
-        match serde_json::to_value(value) {
+        match to_json(value) {
             Ok(Value::Object(object)) => Self::new(schema, object),
             Ok(_) => Err(TypedValueError::NotCanonical {
                 schema: schema.id,
@@ -128,8 +129,8 @@ impl TypedValue {
     }
 
     /// Reads the value as a Rust type.
-    pub fn read<T: for<'de> Deserialize<'de>>(&self) -> Result<T, serde_json::Error> {
-        T::deserialize(Value::Object(self.value.clone()))
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, JsonShapeError> {
+        from_json(Value::Object(self.value.clone()))
     }
 
     /// The schema it follows.

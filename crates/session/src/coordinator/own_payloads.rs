@@ -371,7 +371,7 @@ fn read<T: for<'de> Deserialize<'de>>(
     let framed =
         StatePayload::decode_expected(bytes, &expected).map_err(|error| fault(error.into()))?;
     let value = parse_strict_json(framed.body).map_err(|error| unreadable(error.to_string()))?;
-    T::deserialize(value).map_err(|error| unreadable(error.to_string()))
+    from_json(value).map_err(|error| unreadable(error.to_string()))
 }
 
 fn rejected(payload: &Id, reason: String) -> SessionError {

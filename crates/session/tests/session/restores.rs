@@ -279,6 +279,22 @@ fn a_refused_activation_is_blamed_and_taints_the_group() {
 }
 
 #[test]
+fn a_participant_that_is_gone_is_named_before_anyone_stages() {
+    let rig = failed();
+    rig.session.kill_participant(&id("fly-b")).unwrap();
+    rig.bench.logged();
+    let error = block_on(rig.session.restore(named("good"))).unwrap_err();
+    assert_eq!(
+        (error.code(), error.participant()),
+        (ErrorCode::IdentityMismatch, Some(&id("fly-b")))
+    );
+    assert!(error.is_refusal() && tainted(&rig.session).is_empty());
+    assert!(rig.bench.logged().is_empty(), "nobody was asked to stage");
+    block_on(rig.session.replace_participants()).unwrap();
+    restores_and_steps(&rig, "good");
+}
+
+#[test]
 fn a_world_that_comes_back_as_another_one_never_runs() {
     for lie in [
         "restoredInspection",

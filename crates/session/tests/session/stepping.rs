@@ -237,6 +237,20 @@ fn a_declared_delay_repeats_the_first_frame() {
 }
 
 #[test]
+fn a_frame_shown_again_must_be_the_same_bytes_and_not_a_second_rendering() {
+    let bench = Rc::new(Bench::default());
+    bench.view_delay.set(2);
+    let rig = Rig::ready_with(RigOptions::default(), bench);
+    "viewRerendered".clone_into(&mut rig.bench.lie.borrow_mut());
+    let error = block_on(rig.session.step()).unwrap_err();
+    assert_eq!(
+        (error.code(), error.participant()),
+        (ErrorCode::BufferInvalid, Some(&id("world")))
+    );
+    assert!(error.to_string().contains("as other bytes"), "{error}");
+}
+
+#[test]
 fn one_shared_image_reaches_every_agent() {
     let rig = Rig::ready();
     rig.steps(2);

@@ -216,6 +216,10 @@ impl Environment for CounterWorld {
                 let other = SchemaRef::synthetic(id("other.inspection"), 1);
                 observation.inspection = TypedValue::new(other, serde_json::Map::new()).unwrap();
             }
+            "viewRerendered" => {
+                let bytes = observation.sensory_views[0].pixels.bytes().to_vec();
+                observation.sensory_views[0].pixels = Artifact::seal(bytes, Artifact::RGBA8);
+            }
             "viewMissing" => observation.sensory_views.clear(),
             "viewStale" => observation.sensory_views[0].produced_step = scope.step,
             "viewFromTheFuture" => observation.sensory_views[0].produced_step.0 += 1,
