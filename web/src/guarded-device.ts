@@ -61,6 +61,7 @@ export class GuardedBuffer {
   readonly sizeBytes: number;
   readonly #buffer: WasmBuffer;
   readonly #whole: Slice;
+  #freed = false;
 
   constructor(buffer: WasmBuffer) {
     this.#buffer = buffer;
@@ -77,12 +78,14 @@ export class GuardedBuffer {
 
   /** Bytes from `start` up to, not including, `end`. */
   slice(start: number, end: number): Slice {
-    return callWasm(() => new Slice(this, this.#buffer.slice(BigInt(start), BigInt(end))));
+    return callWasm(() => new Slice(this, this.#whole.raw.slice(BigInt(start), BigInt(end))));
   }
 
-  /** Gives the bytes back; slices of it are refused from then on. */
+  /** Gives the bytes back; the buffer and slices of it are refused by name from then on. */
   free(): void {
-    this.#whole.raw.free();
+    if (this.#freed) return;
+    this.#freed = true;
+    // The slices stay: they own no bytes, and it is they that say that the buffer was freed.
     this.#buffer.free();
   }
 }

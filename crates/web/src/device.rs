@@ -137,11 +137,15 @@ impl WasmBuffer {
         }
     }
 
-    /// The bytes from `start` up to, not including, `end`.
+}
+
+#[wasm_bindgen]
+impl WasmSlice {
+    /// The bytes of this slice from `start` up to, not including, `end`.
     pub fn slice(&self, start: u64, end: u64) -> WebResult<WasmSlice> {
-        self.buffer
+        self.binding
             .slice(start, end)
-            .map(|binding| WasmSlice { binding })
+            .map(|binding| Self { binding })
             .map_err(|error| WebError::new(WellwrittenErrorCode::BadHandle, error.to_string()))
     }
 }
