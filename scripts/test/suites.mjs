@@ -127,7 +127,10 @@ async function webTests() {
 }
 
 const browserFiles = () => filesMatching("tests/browser", /\.test\.mjs$/);
-const scriptFiles = () => filesMatching("scripts", /\.test\.mjs$/);
+const scriptFiles = () => [
+  ...filesMatching("scripts", /\.test\.mjs$/),
+  ...filesMatching("tests/documents", /\.test\.mjs$/),
+];
 
 /**
  * @typedef {object} Suite
@@ -144,7 +147,7 @@ const scriptFiles = () => filesMatching("scripts", /\.test\.mjs$/);
 export const suites = [
   {
     name: "scripts",
-    about: "the scripts of this project",
+    about: "the scripts of this project, and what its documents say",
     build: "nothing",
     absent: () => undefined,
     run: () => nodeTests("scripts", scriptFiles()),
