@@ -34,7 +34,9 @@ async function verdict(name, bytes) {
   return inspector.control("envelope").getAttribute("data-state");
 }
 
-test("the reference's own file opens, with manifest, payloads and verified digests", { skip }, async () => {
+test("the reference's own file opens, with manifest, payloads and verified digests", {
+  skip,
+}, async () => {
   const fixture = JSON.parse(readFileSync(fixturePath, "utf8"));
   const bytes = Buffer.from(fixture.envelope.base64, "base64");
   assert.equal(await verdict("reference.flysess", bytes), "verified");
@@ -70,7 +72,9 @@ test("a checkpoint of this session opens; cut short, lengthened or with a flippe
   await inspector.expectAttribute("generations", "data-count", "1");
   const [id] = await inspector.page
     .locator('[data-testid^="export-ckpt"]')
-    .evaluateAll((buttons) => buttons.map((button) => button.dataset.testid.slice("export-".length)));
+    .evaluateAll((buttons) =>
+      buttons.map((button) => button.dataset.testid.slice("export-".length)),
+    );
   const bytes = await inspector.exportGeneration(id);
   assert.equal(bytes.subarray(0, 8).toString(), "FLYSESS1");
   assert.equal(bytes.readUInt32LE(8), 2, "version 2");

@@ -169,7 +169,10 @@ test("run, pause and step again, and the view moves", async () => {
   const context = await browser.visitor();
   const inspector = await InspectorPage.open(context, browser.url);
   await inspector.ready();
-  await inspector.control("speed").selectOption({ label: "max" }).catch(() => {});
+  await inspector
+    .control("speed")
+    .selectOption({ label: "max" })
+    .catch(() => {});
   await inspector.click("run");
   await inspector.page.waitForFunction(() => {
     const find = (root) => {

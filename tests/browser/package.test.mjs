@@ -57,7 +57,10 @@ function expectThreeKernels(answers) {
   assert.deepEqual(first, [2048]);
   assert.deepEqual(last, [2050]);
   assert.equal(middle.code, "UNWRITTEN");
-  assert.match(middle.root, /shader `middle` failed to compile: line 4, column \d+: .*no_such_value/);
+  assert.match(
+    middle.root,
+    /shader `middle` failed to compile: line 4, column \d+: .*no_such_value/,
+  );
   assert.match(middle.message, /middle/);
   assert.deepEqual(rewritten, [512], "writing the bytes again recovers them");
 }
@@ -131,7 +134,11 @@ test("canary: the same case on plain WebGPU does return old values without an er
   });
   assert.deepEqual(words, [512]);
   // The browser itself prints the invalid shader of this test; nothing else may be printed.
-  complaints.splice(0, complaints.length, ...complaints.filter((text) => !/no_such_value/.test(text)));
+  complaints.splice(
+    0,
+    complaints.length,
+    ...complaints.filter((text) => !/no_such_value/.test(text)),
+  );
 });
 
 test("mistakes are typed errors that name limit, request and grant, and change nothing", async () => {
@@ -152,7 +159,8 @@ test("mistakes are typed errors that name limit, request and grant, and change n
       zero: () => device.alloc(0),
       dispatch: () => device.launch(kernel, bind(buffer), [70_000]),
       offset: () => device.launch(kernel, bind(buffer.slice(4, 8)), [1]),
-      twice: () => device.launch(kernel, [...bind(buffer), ...bind(buffer.slice(512, 1024), "read")], [1]),
+      twice: () =>
+        device.launch(kernel, [...bind(buffer), ...bind(buffer.slice(512, 1024), "read")], [1]),
       bounds: () => buffer.slice(0, 2048),
       length: () => device.write(buffer, new Uint8Array(4)),
       foreign: () => other.write(buffer, new Uint8Array(1024)),
@@ -205,7 +213,12 @@ test("losing the device refuses every read by name until it is recovered", async
     const device = await createGuardedDevice({ backend: "webgpu" });
     const buffer = device.alloc(256, { label: "precious" });
     device.write(buffer, new Uint8Array(256).fill(9));
-    const inFlight = Array.from({ length: 10 }, () => device.read(buffer).then(() => "bytes", (e) => e.code));
+    const inFlight = Array.from({ length: 10 }, () =>
+      device.read(buffer).then(
+        () => "bytes",
+        (e) => e.code,
+      ),
+    );
     device.lose();
     const during = await Promise.all(inFlight);
     const afterLoss = await device.read(buffer).catch((error) => `${error.code} ${error.message}`);
@@ -263,7 +276,11 @@ test("a CPU device takes functions, and fails by their own words", async () => {
 test("a session without any UI: exact events, queued calls, typed errors, nothing left behind", async () => {
   const found = await page.evaluate(async () => {
     const { createSession } = await import("/pkg/wellwritten.js");
-    const session = await createSession({ sessionId: "headless", store: "memory", agents: [{ agentId: "solo" }] });
+    const session = await createSession({
+      sessionId: "headless",
+      store: "memory",
+      agents: [{ agentId: "solo" }],
+    });
     const boundaries = [];
     session.addEventListener("boundary", ({ detail }) => boundaries.push(Number(detail.boundary)));
     await Promise.all(Array.from({ length: 20 }, () => session.step()));
@@ -291,7 +308,10 @@ test("a session without any UI: exact events, queued calls, typed errors, nothin
     const config = await createSession({ backend: "quantum" }).catch((error) => error.code);
     return { boundaries, boundary: Number(boundary), phase, errors, saved: saved.kind, config };
   });
-  assert.deepEqual(found.boundaries, Array.from({ length: 21 }, (_, i) => i + 1));
+  assert.deepEqual(
+    found.boundaries,
+    Array.from({ length: 21 }, (_, i) => i + 1),
+  );
   assert.equal(found.boundary, 20);
   assert.equal(found.saved, "committed");
   assert.equal(found.config, "INVALID_ARGUMENT");
