@@ -3,6 +3,41 @@
  *
  * Importing this module does nothing: no element is defined, no worker started, no wasm fetched.
  */
+
+export type {
+  Access,
+  BackendInfo,
+  CheckpointOptions,
+  CompareOptions,
+  DeviceCounters,
+  DeviceLimits,
+  EnvelopeLayout,
+  FailureGraph,
+  FaultInfo,
+  FaultSpec,
+  GenerationInfo,
+  GuardedDeviceOptions,
+  LayoutPart,
+  Manifest,
+  Phase,
+  PhaseEdge,
+  RestoreOptions,
+  RestoreReport,
+  SaveOutcome,
+  SessionBuffer,
+  SessionConfig,
+  SessionRunOptions,
+  SessionStatus,
+  StoreUsage,
+  TaintSpan,
+  TaintState,
+  TraceDiff,
+  TraceRecord,
+  UnwrittenReport,
+  VerifyReport,
+  WebSessionEvent,
+  WellwrittenErrorCode,
+} from "#wasm";
 export { define, openInspector } from "./define.ts";
 export {
   decodeEnvelope,

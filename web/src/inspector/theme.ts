@@ -6,6 +6,9 @@ import { css } from "lit";
  */
 export const tokens = css`
   .frame {
+    /* what a page's stylesheet lets elements inherit stops here; custom properties do not */
+    all: initial;
+    display: block;
     --_font: var(--ww-font, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif);
     --_mono: var(--ww-font-mono, ui-monospace, "SF Mono", "Cascadia Code", "Roboto Mono", "DejaVu Sans Mono", monospace);
     color-scheme: dark;
