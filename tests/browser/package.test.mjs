@@ -251,7 +251,7 @@ test("a CPU device takes functions, and fails by their own words", async () => {
     const words = device.alloc(16, { label: "words" });
     const double = device.kernel({
       label: "double",
-      run: ([buffer], [groups]) => buffer.forEach((word, i) => (buffer[i] = word * 2 + groups)),
+      run: ([buffer], [groups]) => buffer.set(buffer.map((word) => word * 2 + groups)),
     });
     const broken = device.kernel({
       label: "broken",
