@@ -71,7 +71,8 @@ pub(crate) enum Settlement {
     Later(Verdict),
 }
 
-/// The thing that computes.
+/// The thing that computes. A page given back may still be named by the work submitted next, which was
+/// recorded before; by nothing after that.
 pub(crate) trait Backend: Storage<Id = PageId, Error = DeviceError> {
     /// Which backend this is.
     fn info(&self) -> BackendInfo;

@@ -79,6 +79,8 @@ struct LateKernel {
 struct Core {
     pages: BTreeMap<PageId, Page>,
     created: u64,
+    /// Given back, but perhaps named by work that is recorded and not yet submitted.
+    retired: Vec<PageId>,
     creations: Vec<(PageId, Verdict)>,
     held: Vec<Held>,
     submitted: Vec<Submitted>,
@@ -118,7 +120,8 @@ impl LateControl {
 
     /// Pages there are.
     pub(crate) fn pages(&self) -> usize {
-        self.core.borrow().pages.len()
+        let core = self.core.borrow();
+        core.pages.len() - core.retired.len()
     }
 
     /// Kernels ever compiled.
@@ -175,6 +178,11 @@ impl LateControl {
     /// After the destruction, let copies succeed as well.
     pub(crate) fn let_copies_survive(&self) {
         self.core.borrow_mut().copies_survive = true;
+    }
+
+    /// The submissions after the first `seen`.
+    pub(crate) fn submitted_after(&self, seen: usize) -> Vec<Submitted> {
+        self.core.borrow().submitted[seen..].to_vec()
     }
 
     /// What is held back, in the order it was asked.
@@ -341,7 +349,7 @@ impl Storage for LateBackend {
     }
 
     fn dealloc(&mut self, id: PageId) {
-        self.core.borrow_mut().pages.remove(&id);
+        self.core.borrow_mut().retired.push(id);
     }
 
     fn alignment(&self) -> u64 {
@@ -416,6 +424,9 @@ impl Backend for LateBackend {
             units: work.iter().map(encoded).collect(),
             applied,
         });
+        for page in std::mem::take(&mut core.retired) {
+            core.pages.remove(&page);
+        }
         let mut told = outcome.clone();
         if outcome.is_err() && core.lies > 0 {
             core.lies -= 1;

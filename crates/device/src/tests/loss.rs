@@ -24,8 +24,11 @@ fn ten_reads_in_flight_all_end_by_name_within_a_turn() {
             rig.start_read(&buffer.binding())
         })
         .collect();
+    let device = rig.device.clone();
+    let settled = rig.start(async move { device.settled().await });
     rig.device.lose();
     rig.turn();
+    assert!(settled.take().is_some(), "nothing is left to settle");
     for read in reads {
         match read.take().expect("no read hangs") {
             Err(ReadError::Unwritten(report)) => {
