@@ -76,7 +76,7 @@ impl RuntimeState {
     pub(crate) fn end(&mut self, before: WorkerState, outcome: &Result<Answer, ParticipantError>) {
         match outcome {
             Err(error) if error.mutation != MutationCertainty::None => {
-                self.worker_state = WorkerState::Failed
+                self.worker_state = WorkerState::Failed;
             }
             Err(_) | Ok(Answer::Captured { .. }) => self.worker_state = before,
             Ok(_) => {}

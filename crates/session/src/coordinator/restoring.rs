@@ -1,6 +1,8 @@
 //! Group restore: choose, compare, validate, stage everyone, activate everyone, install at once.
 
-use wellwritten_envelope::{Envelope, Id, Manifest, compare_compatibility, decode};
+use wellwritten_envelope::{
+    AgentEntry, Digest, Envelope, Id, Manifest, compare_compatibility, decode,
+};
 use wellwritten_store::{GenerationFilter, SelectError, Selected, Selection, compatibility_digest};
 
 use crate::coordinator::Fault;
@@ -8,8 +10,9 @@ use crate::coordinator::checkpointing::{SCHEDULER, port_map};
 use crate::coordinator::own_payloads::RestoredCoordinator;
 use crate::session_state::Link;
 use crate::{
-    AbandonedSteps, Coordinator, DurableMark, Phase, RequestId, RestoreReport, RestoreRequest,
-    Role, SessionError, SessionEvent, SessionStore, SkippedGeneration, WorldObservation,
+    AbandonedSteps, AgentProfile, Coordinator, DurableMark, Phase, RequestId, RestoreReport,
+    RestoreRequest, Role, SessionError, SessionEvent, SessionStore, SkippedGeneration,
+    WorldObservation,
 };
 
 impl Coordinator {
@@ -124,16 +127,6 @@ impl Coordinator {
         }
         let composition_digest = self.composition_digest()?;
         let state = self.state.borrow();
-        let same = |field: &str, stored: String, running: String| {
-            if stored == running {
-                return Ok(());
-            }
-            Err(SessionError::Identity {
-                field: field.to_owned(),
-                stored,
-                running,
-            })
-        };
         same(
             "sessionId",
             manifest.source_scope.session_id.to_string(),
@@ -183,33 +176,7 @@ impl Coordinator {
             format!("{running:?}"),
         )?;
         for (entry, slot) in manifest.agents.iter().zip(&state.agents) {
-            let profile = slot.link.profile();
-            let field = |name: &str| format!("agents[{}].{name}", profile.agent_id);
-            same(
-                &field("profileDigest"),
-                entry.profile_digest.to_string(),
-                profile.profile_digest.to_string(),
-            )?;
-            same(
-                &field("datasetDigest"),
-                entry.dataset_digest.to_string(),
-                profile.dataset_digest.to_string(),
-            )?;
-            same(
-                &field("modelVersion"),
-                entry.model_version.clone(),
-                profile.model_version.to_string(),
-            )?;
-            same(
-                &field("plasticityVersion"),
-                entry.plasticity_version.clone(),
-                profile.plasticity_version.to_string(),
-            )?;
-            same(
-                &field("seed"),
-                entry.seed.to_string(),
-                profile.seed.to_string(),
-            )?;
+            compare_agent(entry, slot.link.profile())?;
         }
         same(
             "compositionDigest",
@@ -375,4 +342,51 @@ fn skipped(selected: &Selected) -> Vec<SkippedGeneration> {
             ),
         });
     damaged.chain(incompatible).collect()
+}
+
+/// A field of a checkpoint's identity must be the session's.
+fn same(field: &str, stored: String, running: String) -> Result<(), SessionError> {
+    if stored == running {
+        return Ok(());
+    }
+    Err(SessionError::Identity {
+        field: field.to_owned(),
+        stored,
+        running,
+    })
+}
+
+/// Profile, data, versions and seed of one agent.
+fn compare_agent(entry: &AgentEntry, profile: &AgentProfile) -> Result<(), SessionError> {
+    let digests = |digest: Digest| digest.to_string();
+    let fields = [
+        (
+            "profileDigest",
+            digests(entry.profile_digest),
+            digests(profile.profile_digest),
+        ),
+        (
+            "datasetDigest",
+            digests(entry.dataset_digest),
+            digests(profile.dataset_digest),
+        ),
+        (
+            "modelVersion",
+            entry.model_version.clone(),
+            profile.model_version.to_string(),
+        ),
+        (
+            "plasticityVersion",
+            entry.plasticity_version.clone(),
+            profile.plasticity_version.to_string(),
+        ),
+        ("seed", entry.seed.to_string(), profile.seed.to_string()),
+    ];
+    fields.into_iter().try_for_each(|(name, stored, running)| {
+        same(
+            &format!("agents[{}].{name}", profile.agent_id),
+            stored,
+            running,
+        )
+    })
 }

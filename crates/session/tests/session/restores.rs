@@ -318,23 +318,23 @@ fn the_coordinators_record_must_say_what_the_manifest_says() {
     type Change = fn(&mut serde_json::Value);
     let changes: [(&str, Change); 7] = [
         ("committedStep", |record| {
-            record["committedStep"] = "3".into()
+            record["committedStep"] = "3".into();
         }),
         ("worldTime", |record| {
-            record["worldTime"]["numerator"] = "1".into()
+            record["worldTime"]["numerator"] = "1".into();
         }),
         ("agents[fly-a].brainTicks", |record| {
-            record["agents"][0]["brainTicks"] = "1".into()
+            record["agents"][0]["brainTicks"] = "1".into();
         }),
         ("agents[fly-b].remainder", |record| {
             record["agents"][1]["remainder"] =
                 serde_json::json!({"numerator": "0", "denominator": "1"});
         }),
         ("agents[fly-a].seed", |record| {
-            record["agents"][0]["seed"] = 8.into()
+            record["agents"][0]["seed"] = 8.into();
         }),
         ("agents[fly-a].portId", |record| {
-            record["agents"][0]["portId"] = "p2".into()
+            record["agents"][0]["portId"] = "p2".into();
         }),
         ("agents", |record| {
             record["agents"].as_array_mut().unwrap().pop();
