@@ -53,29 +53,29 @@ fn the_comparison_notices_any_one_field() {
     assert_ne!(other, original[1].behaviour.control_digest);
     let changes: [Change; 9] = [
         ("agents[fly-b].ticksAdvanced", |record| {
-            record.behaviour.agents[1].ticks_advanced.0 += 1
+            record.behaviour.agents[1].ticks_advanced.0 += 1;
         }),
         ("agents[fly-a].remainder.numerator", |record| {
             record.behaviour.agents[0].remainder =
                 wellwritten_session::RationalNs::new(1, 3).unwrap();
         }),
         ("agents[fly-a].decisionDigest", |record| {
-            record.behaviour.agents[0].decision_digest = Digest::blake3(b"x")
+            record.behaviour.agents[0].decision_digest = Digest::blake3(b"x");
         }),
         ("agents[fly-a].telemetryDigest", |record| {
-            record.behaviour.agents[0].telemetry_digest = None
+            record.behaviour.agents[0].telemetry_digest = None;
         }),
         ("agents[fly-b].outcomeDigest", |record| {
-            record.behaviour.agents[1].outcome_digest = Some(Digest::blake3(b"x"))
+            record.behaviour.agents[1].outcome_digest = Some(Digest::blake3(b"x"));
         }),
         ("controlDigest", |record| {
-            record.behaviour.control_digest = Digest::blake3(b"x")
+            record.behaviour.control_digest = Digest::blake3(b"x");
         }),
         ("batchId", |record| {
-            record.behaviour.batch_id = id("batch-e1-9")
+            record.behaviour.batch_id = id("batch-e1-9");
         }),
         ("eventIds[0]", |record| {
-            record.behaviour.event_ids[0] = id("ev-0")
+            record.behaviour.event_ids[0] = id("ev-0");
         }),
         ("observationBoundaries[arena].frameDigest", |record| {
             record.behaviour.observation_boundaries[0].frame_digest = Some(Digest::blake3(b"x"));
