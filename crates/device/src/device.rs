@@ -414,11 +414,12 @@ impl GuardedDevice {
     /// waiting 0, 100 and 400 ms before the tries.
     pub const RECOVERY_ATTEMPTS: u32 = 3;
 
-    /// Destroys the device for good. Every later call is refused.
+    /// Destroys the device for good. Every later call is refused; observers hear of it no more, since
+    /// a device that its owner closed was not lost.
     pub fn close(&self) {
+        self.shared.observers.borrow_mut().clear();
         self.lose();
         self.shared.state.borrow_mut().health = Health::Closed;
-        self.shared.observers.borrow_mut().clear();
     }
 
     /// Follows what a device says on its own: that it was lost, that something failed outside every
