@@ -1,6 +1,7 @@
 //! Words in guarded buffers, and what a participant says when they do not read.
 
 use wellwritten_device::{BufferBinding, DeviceError, GuardedBuffer, GuardedDevice, ReadError};
+use wellwritten_envelope::to_json;
 use wellwritten_session::{ErrorCode, MutationCertainty, ParticipantError};
 
 /// The little-endian bytes of words.
@@ -90,7 +91,7 @@ pub(crate) fn read_failed(error: &ReadError, what: &str) -> ParticipantError {
 fn with_report(error: ParticipantError, cause: &ReadError) -> ParticipantError {
     match cause {
         // A report that could not be serialized would still be named by the message.
-        ReadError::Unwritten(report) => match serde_json::to_value(report) {
+        ReadError::Unwritten(report) => match to_json(report) {
             Ok(detail) => error.with_detail(detail),
             Err(_) => error,
         },

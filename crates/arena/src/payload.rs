@@ -7,7 +7,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use thiserror::Error;
-use wellwritten_envelope::Digest;
+use wellwritten_envelope::{Digest, canonical_json, from_json, parse_strict_json};
 
 use crate::guarded_words::{bytes_from_words, words_from_bytes};
 
@@ -124,7 +124,7 @@ pub fn encode<S: Serialize>(
     scalars: &S,
     buffers: &[Vec<u32>],
 ) -> Result<Vec<u8>, PayloadError> {
-    let scalars = serde_json::to_vec(scalars).map_err(|error| PayloadError::Scalars {
+    let scalars = canonical_json(scalars).map_err(|error| PayloadError::Scalars {
         reason: error.to_string(),
     })?;
     let length = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
@@ -215,9 +215,9 @@ pub fn decode<S: DeserializeOwned>(
     if found != expected {
         return Err(PayloadError::Digest { expected, found });
     }
-    let scalars = serde_json::from_slice(scalars).map_err(|error| PayloadError::Scalars {
-        reason: error.to_string(),
-    })?;
+    let unreadable = |reason: String| PayloadError::Scalars { reason };
+    let scalars = parse_strict_json(scalars).map_err(|error| unreadable(error.to_string()))?;
+    let scalars = from_json(scalars).map_err(|error| unreadable(error.to_string()))?;
     Ok((scalars, buffers))
 }
 

@@ -1,25 +1,175 @@
 //! Canonical JSON (RFC 8785) and the digest of a value.
 
-use serde::Serialize;
+use std::fmt::Write as _;
 
-use crate::Digest;
+use serde::Serialize;
+use serde_json::{Map, Number, Value};
+
+use crate::{Digest, MAX_SAFE_INTEGER, PlainError, to_json};
 
 /// Why a value has no canonical JSON. Nothing is written; retrying the same value fails again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CanonicalError {
-    /// The value does not map to JSON: a non-finite number, a key that is not a string, or its own
-    /// `Serialize` refused.
+    /// The value does not map to JSON: a non-finite number, a key that is neither text nor an integer, or its
+    /// own `Serialize` refused.
     #[error("the value has no canonical JSON: {0}")]
-    NotJson(#[from] serde_json::Error),
+    NotJson(#[from] PlainError),
 }
 
 /// The one spelling of `value` under RFC 8785: keys in UTF-16 order, ECMAScript numbers, no space.
-pub fn canonical_json<T: Serialize>(value: &T) -> Result<Vec<u8>, CanonicalError> {
-    Ok(serde_json_canonicalizer::to_vec(value)?)
+///
+/// # Errors
+/// [`CanonicalError::NotJson`].
+pub fn canonical_json<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, CanonicalError> {
+    Ok(canonical_text(&to_json(value)?).into_bytes())
 }
 
 /// BLAKE3 of the canonical JSON of `value`.
-pub fn digest_json<T: Serialize>(value: &T) -> Result<Digest, CanonicalError> {
+///
+/// # Errors
+/// As [`canonical_json`].
+pub fn digest_json<T: Serialize + ?Sized>(value: &T) -> Result<Digest, CanonicalError> {
     Ok(Digest::blake3(&canonical_json(value)?))
+}
+
+/// The canonical spelling of a JSON value; every one has it.
+///
+/// A writer of our own: it is the only one in the module that every visitor downloads, where the tables of a
+/// general one for numbers would weigh more than all of this crate.
+#[must_use]
+pub fn canonical_text(value: &Value) -> String {
+    let mut text = String::new();
+    write_value(&mut text, value);
+    text
+}
+
+fn write_value(text: &mut String, value: &Value) {
+    match value {
+        Value::Null => text.push_str("null"),
+        Value::Bool(true) => text.push_str("true"),
+        Value::Bool(false) => text.push_str("false"),
+        Value::Number(number) => write_number(text, number),
+        Value::String(string) => write_string(text, string),
+        Value::Array(elements) => {
+            text.push('[');
+            for (index, element) in elements.iter().enumerate() {
+                separate(text, index);
+                write_value(text, element);
+            }
+            text.push(']');
+        }
+        Value::Object(object) => write_object(text, object),
+    }
+}
+
+fn separate(text: &mut String, index: usize) {
+    if index > 0 {
+        text.push(',');
+    }
+}
+
+fn write_object(text: &mut String, object: &Map<String, Value>) {
+    let mut members: Vec<(&String, &Value)> = Vec::with_capacity(object.len());
+    for (key, value) in object {
+        // The map is in UTF-8 order, which is UTF-16 order but for keys beyond the basic plane.
+        let at = members.partition_point(|(other, _)| other.encode_utf16().lt(key.encode_utf16()));
+        members.insert(at, (key, value));
+    }
+    text.push('{');
+    for (index, (key, value)) in members.into_iter().enumerate() {
+        separate(text, index);
+        write_string(text, key);
+        text.push(':');
+        write_value(text, value);
+    }
+    text.push('}');
+}
+
+fn write_string(text: &mut String, string: &str) {
+    const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
+    text.push('"');
+    for character in string.chars() {
+        match character {
+            '"' => text.push_str("\\\""),
+            '\\' => text.push_str("\\\\"),
+            '\u{8}' => text.push_str("\\b"),
+            '\t' => text.push_str("\\t"),
+            '\n' => text.push_str("\\n"),
+            '\u{c}' => text.push_str("\\f"),
+            '\r' => text.push_str("\\r"),
+            control if control < ' ' => {
+                let code = control as usize;
+                text.push_str("\\u00");
+                text.push(HEXADECIMAL[code >> 4].into());
+                text.push(HEXADECIMAL[code & 15].into());
+            }
+            other => text.push(other),
+        }
+    }
+    text.push('"');
+}
+
+fn write_number(text: &mut String, number: &Number) {
+    let value = match number.as_i64() {
+        // Doubles hold these exactly, and ECMAScript writes them with all their digits.
+        Some(whole) if whole.unsigned_abs() <= MAX_SAFE_INTEGER => {
+            write(text, format_args!("{whole}"));
+            return;
+        }
+        _ => number
+            .as_f64()
+            .expect("a number without arbitrary precision is a double or becomes one"),
+    };
+    write_double(text, value);
+}
+
+/// ECMAScript's `Number::toString`, from its definition: the shortest digits that read back, and where the
+/// decimal point stands in them.
+fn write_double(text: &mut String, value: f64) {
+    if value == 0.0 {
+        text.push('0');
+        return;
+    }
+    // Without a precision this is the shortest that reads back, as `-d.ddde-ddd`.
+    let spelled = format!("{value:e}");
+    let (mantissa, exponent) = spelled.split_once('e').expect("it has an exponent");
+    let exponent: i32 = exponent.parse().expect("it is a number of few digits");
+    let (sign, mantissa) = match mantissa.strip_prefix('-') {
+        Some(mantissa) => ("-", mantissa),
+        None => ("", mantissa),
+    };
+    let digits = mantissa.replacen('.', "", 1);
+    text.push_str(sign);
+    let count = digits.len();
+    match usize::try_from(exponent) {
+        Ok(exponent) if exponent < 21 => match digits.split_at_checked(exponent + 1) {
+            Some((whole, "")) => text.push_str(whole),
+            Some((whole, part)) => write(text, format_args!("{whole}.{part}")),
+            None => {
+                text.push_str(&digits);
+                push_zeros(text, exponent + 1 - count);
+            }
+        },
+        Err(_) if exponent >= -6 => {
+            text.push_str("0.");
+            push_zeros(text, exponent.unsigned_abs() as usize - 1);
+            text.push_str(&digits);
+        }
+        _ => {
+            let sign = if exponent < 0 { "" } else { "+" };
+            write(text, format_args!("{mantissa}e{sign}{exponent}"));
+        }
+    }
+}
+
+fn push_zeros(text: &mut String, count: usize) {
+    for _ in 0..count {
+        text.push('0');
+    }
+}
+
+fn write(text: &mut String, arguments: std::fmt::Arguments<'_>) {
+    text.write_fmt(arguments)
+        .expect("a string takes everything");
 }

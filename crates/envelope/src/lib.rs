@@ -90,10 +90,13 @@ mod digest;
 mod encode;
 mod envelope_version;
 mod error;
+mod from_json;
 mod id;
 mod manifest;
 mod manifest_rules;
 mod object_only;
+mod plain_serializer;
+mod plain_value;
 mod rational_ns;
 mod reader;
 mod scope;
@@ -104,7 +107,7 @@ mod u64_text;
 pub use byte_layout::{
     ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_PAYLOADS, NAME_BYTES,
 };
-pub use canonical_json::{CanonicalError, canonical_json, digest_json};
+pub use canonical_json::{CanonicalError, canonical_json, canonical_text, digest_json};
 pub use compatibility::{CompatibilityDifference, CompatibilityField, compare_compatibility};
 pub use decode::{
     Envelope, EnvelopeHead, PayloadEntry, PayloadView, decode, decode_header, head_bytes,
@@ -114,11 +117,13 @@ pub use digest::{Digest, DigestAlgorithm, DigestError};
 pub use encode::{EncodeError, encode, write_envelope};
 pub use envelope_version::{EnvelopeVersion, UnknownVersion};
 pub use error::{EnvelopeError, EnvelopeRule};
+pub use from_json::{JsonShapeError, from_json};
 pub use id::{Id, IdError};
 pub use manifest::{
     AgentEntry, Compatibility, CoordinatorEntry, EnvironmentEntry, EventWatermarks, ExecutorEntry,
     Manifest, PayloadRow, PortBinding, UnknownFields, WatermarkShape,
 };
+pub use plain_value::{PlainError, PlainValue, to_json};
 pub use rational_ns::{RationalError, RationalNs};
 pub use scope::Scope;
 pub use seed_derivation::{SeedError, derive_seed};

@@ -5,20 +5,16 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::manifest::UnknownFields;
-use crate::{EnvelopeError, EnvelopeVersion, EventWatermarks, Id, Manifest, PayloadRow};
+use crate::{EnvelopeError, EnvelopeVersion, EventWatermarks, Id, Manifest, PayloadRow, from_json};
 
 /// Reads the typed manifest out of its JSON; an error names the field.
 pub(crate) fn read_manifest(value: Value) -> Result<Manifest, EnvelopeError> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let path = error.path().to_string();
-        EnvelopeError::ManifestField {
-            field: if path == "." {
-                "(top level)".to_owned()
-            } else {
-                path
-            },
-            problem: error.inner().to_string(),
-        }
+    from_json(value).map_err(|error| EnvelopeError::ManifestField {
+        field: match error.path() {
+            "" => "(top level)".to_owned(),
+            path => path.to_owned(),
+        },
+        problem: error.message().to_owned(),
     })
 }
 

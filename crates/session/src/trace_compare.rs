@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use wellwritten_envelope::U64;
+use wellwritten_envelope::{U64, to_json};
 
 use crate::{Behaviour, TraceRecord};
 

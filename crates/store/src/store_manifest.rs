@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wellwritten_envelope::{Digest, Id, StrictJsonError, canonical_json, parse_strict_json};
+use wellwritten_envelope::{Digest, Id, StrictJsonError, canonical_json, from_json, parse_strict_json};
 
 use crate::epoch_history::EpochHistory;
 use crate::file_name;
@@ -193,7 +193,7 @@ impl StoreManifest {
         require_version(&value)?;
         require_digest(&value)?;
         let file: ManifestFile =
-            serde_json::from_value(value).map_err(|error| ManifestFault::Fields {
+            from_json(value).map_err(|error| ManifestFault::Fields {
                 message: error.to_string(),
             })?;
         if file.state_format_id != STATE_FORMAT_ID {

@@ -1,29 +1,127 @@
 //! Values across the boundary: Rust types to plain JavaScript values, and back.
+//!
+//! Both ways lead over a plain value, so that each type's `Serialize` and `Deserialize` is compiled once.
 
+use js_sys::{Array, BigInt, Number as JsNumber, Object, Reflect};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_wasm_bindgen::Serializer;
-use wasm_bindgen::JsValue;
+use serde_json::{Map, Number, Value};
+use wasm_bindgen::{JsCast as _, JsValue};
+use wellwritten_envelope::{PlainValue, from_json};
 
 use crate::error::{WebError, WebResult, WellwrittenErrorCode};
 
+/// Deepest nesting of arrays and objects that is taken from JavaScript, where a value may hold itself.
+const MAX_DEPTH: usize = 64;
+
 /// A plain JavaScript value: objects rather than maps, `bigint` for 64-bit numbers, `null` for none.
-pub fn to_js(value: &impl Serialize) -> JsValue {
-    let serializer = Serializer::new()
-        .serialize_maps_as_objects(true)
-        .serialize_missing_as_null(true)
-        .serialize_large_number_types_as_bigints(true);
-    value
-        .serialize(&serializer)
-        .expect("every type that crosses has string keys and finite depth")
+pub fn to_js(value: &(impl Serialize + ?Sized)) -> JsValue {
+    plain_to_js(
+        PlainValue::of(value).expect("no type that crosses refuses, and all have string keys"),
+    )
 }
 
-/// A Rust value, or an error that says which field is wrong.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a small integer has at most 32 bits"
+)]
+fn plain_to_js(value: PlainValue) -> JsValue {
+    match value {
+        PlainValue::Bool(value) => value.into(),
+        PlainValue::Small(value) => JsValue::from_f64(value as f64),
+        PlainValue::Signed(value) => value.into(),
+        PlainValue::Unsigned(value) => value.into(),
+        PlainValue::Float(value) => value.into(),
+        PlainValue::Text(text) => JsValue::from_str(&text),
+        PlainValue::List(values) => {
+            let array = Array::new();
+            for value in values {
+                array.push(&plain_to_js(value));
+            }
+            array.into()
+        }
+        PlainValue::Object(fields) => {
+            let object = Object::new();
+            for (key, value) in fields {
+                Reflect::set(&object, &JsValue::from_str(&key), &plain_to_js(value))
+                    .expect("a fresh object takes properties");
+            }
+            object.into()
+        }
+        _ => JsValue::NULL,
+    }
+}
+
+/// A Rust value, or an error that says which field is wrong. A property that is `undefined` is as good as
+/// absent.
 pub fn from_js<T: DeserializeOwned>(what: &str, value: JsValue) -> WebResult<T> {
-    serde_wasm_bindgen::from_value(value).map_err(|error| {
+    let refuse = |problem: String| {
         WebError::new(
             WellwrittenErrorCode::InvalidArgument,
-            format!("{what}: {error}"),
+            format!("{what}: {problem}"),
         )
-    })
+    };
+    let value = js_to_json(value, MAX_DEPTH).map_err(|problem| refuse(problem.to_owned()))?;
+    from_json(value).map_err(|error| refuse(error.to_string()))
+}
+
+fn js_to_json(value: JsValue, depth: usize) -> Result<Value, &'static str> {
+    if value.is_null() || value.is_undefined() {
+        return Ok(Value::Null);
+    }
+    if let Some(value) = value.as_bool() {
+        return Ok(Value::Bool(value));
+    }
+    if let Some(text) = value.as_string() {
+        return Ok(Value::String(text));
+    }
+    if let Some(number) = value.as_f64() {
+        return whole_or_float(&value, number).ok_or("a number is not finite");
+    }
+    if value.is_bigint() {
+        return whole(value.unchecked_into()).ok_or("a bigint has more than 64 bits");
+    }
+    if depth == 0 {
+        return Err("it is nested too deeply");
+    }
+    if let Some(array) = value.dyn_ref::<Array>() {
+        let elements = array.iter().map(|element| js_to_json(element, depth - 1));
+        return Ok(Value::Array(elements.collect::<Result<_, _>>()?));
+    }
+    if !value.is_object() {
+        return Err("it holds a function or a symbol");
+    }
+    let mut object = Map::new();
+    for entry in Object::entries(value.unchecked_ref()).iter() {
+        let entry: Array = entry.unchecked_into();
+        let value = entry.get(1);
+        if !value.is_undefined() {
+            let key = entry.get(0).as_string().unwrap_or_default();
+            object.insert(key, js_to_json(value, depth - 1)?);
+        }
+    }
+    Ok(Value::Object(object))
+}
+
+/// A number without a fraction is an integer, as far as doubles can tell integers apart.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a safe integer is whole and has at most 53 bits"
+)]
+fn whole_or_float(value: &JsValue, number: f64) -> Option<Value> {
+    if JsNumber::is_safe_integer(value) {
+        let whole = number as i64;
+        return Some(Value::Number(
+            u64::try_from(whole).map_or_else(|_| whole.into(), Number::from),
+        ));
+    }
+    Number::from_f64(number).map(Value::Number)
+}
+
+fn whole(value: BigInt) -> Option<Value> {
+    u64::try_from(value.clone())
+        .map(Number::from)
+        .or_else(|_| i64::try_from(value).map(Number::from))
+        .ok()
+        .map(Value::Number)
 }

@@ -157,7 +157,13 @@ struct BrokenRule {
 impl From<SessionError> for WebError {
     fn from(error: SessionError) -> Self {
         use WellwrittenErrorCode as Code;
-        let message = error.to_string();
+        let message = match &error {
+            // The protocol's code and certainty are for programs; a person gets the participant's words.
+            SessionError::Refused { participant, error } => {
+                format!("{participant} refused: {}", error.message)
+            }
+            other => other.to_string(),
+        };
         let code = match &error {
             // State bytes that do not read cleanly: the detail is the report.
             SessionError::Refused { error, .. }
@@ -198,7 +204,13 @@ impl From<StoreError> for WebError {
             StoreError::KeepGenerations { .. } => WellwrittenErrorCode::InvalidArgument,
             _ => WellwrittenErrorCode::StoreFailed,
         };
-        Self::new(code, error.to_string())
+        let message = match code {
+            WellwrittenErrorCode::StoreLocked => {
+                "this session's store is open in another tab; close it there, then try again".to_owned()
+            }
+            _ => error.to_string(),
+        };
+        Self::new(code, message)
     }
 }
 

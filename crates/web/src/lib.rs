@@ -25,10 +25,10 @@ pub mod web_clock;
 mod arena_participants;
 mod convert;
 mod fault;
-mod generation_store;
 mod session_config;
 mod session_event;
 mod session_host;
+mod session_medium;
 mod session_status;
 
 use wasm_bindgen::prelude::wasm_bindgen;

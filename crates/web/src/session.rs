@@ -1,5 +1,6 @@
 //! A session for JavaScript.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use js_sys::{Function, Uint8Array};
@@ -12,6 +13,7 @@ use wellwritten_memory::BufferSummary;
 use wellwritten_session::{
     PhaseEdge, RestoreRequest, RunOptions, TraceRecord, compare_traces, rebase_trace,
 };
+use wellwritten_store::GenerationInfo;
 
 use crate::convert::{from_js, to_js};
 use crate::error::{WebError, WebResult, WellwrittenErrorCode};
@@ -71,9 +73,26 @@ pub struct RestoreOptions {
 #[derive(Default, Deserialize, Tsify)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct CompareOptions {
-    /// An epoch of this session whose records are carried over to the other trace's epoch first.
-    #[tsify(optional, type = "string")]
-    rebase_from: Option<Id>,
+    /// The epochs of this session whose records are carried over to the other trace's epoch first.
+    #[tsify(optional, type = "string | string[]")]
+    rebase_from: Option<EpochNames>,
+}
+
+/// One epoch, or several: a session that was restored twice ran under three.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum EpochNames {
+    One(Id),
+    Several(Vec<Id>),
+}
+
+impl EpochNames {
+    fn into_vec(self) -> Vec<Id> {
+        match self {
+            Self::One(epoch) => vec![epoch],
+            Self::Several(epochs) => epochs,
+        }
+    }
 }
 
 /// How full the store's medium is, in bytes.
@@ -91,7 +110,18 @@ pub struct StoreUsage {
 /// A session. The package wraps it as `Session`; it lives in a worker.
 #[wasm_bindgen]
 pub struct WasmSession {
-    host: Rc<SessionHost>,
+    session_id: String,
+    /// Absent once the session is closed: dropping it gives device, store and lock back.
+    host: RefCell<Option<Rc<SessionHost>>>,
+}
+
+impl WasmSession {
+    fn host(&self) -> WebResult<Rc<SessionHost>> {
+        self.host
+            .borrow()
+            .clone()
+            .ok_or_else(|| WebError::new(WellwrittenErrorCode::Closed, "the session is closed"))
+    }
 }
 
 #[wasm_bindgen]
@@ -106,33 +136,36 @@ impl WasmSession {
     ) -> WebResult<WasmSession> {
         let config: SessionConfig = from_js("config", config)?;
         let host = SessionHost::open(config, EventSink::new(on_event)).await?;
-        Ok(Self { host })
+        Ok(Self {
+            session_id: host.session_id.to_string(),
+            host: RefCell::new(Some(host)),
+        })
     }
 
     /// The session's name.
     #[wasm_bindgen(getter, js_name = sessionId)]
     pub fn session_id(&self) -> String {
-        self.host.session_id.to_string()
+        self.session_id.clone()
     }
 
     /// The session at a glance; answers during a step.
     #[wasm_bindgen(unchecked_return_type = "SessionStatus")]
-    pub fn status(&self) -> JsValue {
-        to_js(&self.host.status())
+    pub fn status(&self) -> WebResult<JsValue> {
+        Ok(to_js(&self.host()?.status()))
     }
 
     /// Starts a fresh run in a session that waits to be told whether to resume.
     #[wasm_bindgen(unchecked_return_type = "SessionStatus")]
     pub async fn begin(&self) -> WebResult<JsValue> {
-        self.host.begin().await?;
-        Ok(self.status())
+        self.host()?.begin().await?;
+        self.status()
     }
 
     /// Takes `count` transitions.
     #[wasm_bindgen(unchecked_return_type = "SessionStatus")]
     pub async fn step(&self, count: u32) -> WebResult<JsValue> {
-        self.host.step(count).await?;
-        Ok(self.status())
+        self.host()?.step(count).await?;
+        self.status()
     }
 
     /// Steps until paused, until a boundary, or until something refuses.
@@ -150,34 +183,34 @@ impl WasmSession {
                 format!("stepsPerSecond is {rate}; it must be a finite number above zero"),
             ));
         }
-        self.host
+        self.host()?
             .run(RunOptions {
                 steps_per_second: options.steps_per_second,
                 until: options.until,
             })
             .await?;
-        Ok(self.status())
+        self.status()
     }
 
     /// Pauses at the next committed boundary.
     #[wasm_bindgen(unchecked_return_type = "SessionStatus")]
     pub async fn pause(&self) -> WebResult<JsValue> {
-        self.host.pause().await?;
-        Ok(self.status())
+        self.host()?.pause().await?;
+        self.status()
     }
 
     /// Goes from paused to ready.
     #[wasm_bindgen(unchecked_return_type = "SessionStatus")]
     pub async fn resume(&self) -> WebResult<JsValue> {
-        self.host.resume().await?;
-        Ok(self.status())
+        self.host()?.resume().await?;
+        self.status()
     }
 
     /// Every live buffer.
     #[wasm_bindgen(unchecked_return_type = "SessionBuffer[]")]
-    pub fn buffers(&self) -> JsValue {
+    pub fn buffers(&self) -> WebResult<JsValue> {
         let buffers: Vec<SessionBuffer> = self
-            .host
+            .host()?
             .device
             .buffers()
             .into_iter()
@@ -186,7 +219,7 @@ impl WasmSession {
                 summary,
             })
             .collect();
-        to_js(&buffers)
+        Ok(to_js(&buffers))
     }
 
     /// The state of the bytes from `start` to `end` (all of the buffer where absent), in at most
@@ -199,31 +232,31 @@ impl WasmSession {
         end: Option<u64>,
         spans: Option<u32>,
     ) -> WebResult<JsValue> {
-        let whole = self.host.binding(buffer_id)?;
+        let whole = self.host()?.binding(buffer_id)?;
         let end = end.unwrap_or(whole.size_bytes());
         let range = slice(&whole, start.unwrap_or(0), end)?;
         Ok(to_js(&match spans {
-            Some(spans) => self.host.device.taint_limited(&range, spans as usize)?,
-            None => self.host.device.taint(&range)?,
+            Some(spans) => self.host()?.device.taint_limited(&range, spans as usize)?,
+            None => self.host()?.device.taint(&range)?,
         }))
     }
 
     /// The bytes from `start` to `end`, or an error `UNWRITTEN` whose context is the report.
     pub async fn read(&self, buffer_id: u64, start: u64, end: u64) -> WebResult<Uint8Array> {
-        let range = slice(&self.host.binding(buffer_id)?, start, end)?;
-        let bytes = self.host.device.read(&range).await?;
+        let range = slice(&self.host()?.binding(buffer_id)?, start, end)?;
+        let bytes = self.host()?.device.read(&range).await?;
         Ok(Uint8Array::from(bytes.as_slice()))
     }
 
     /// Asks the owner of a buffer to do the work that wrote it again.
     pub async fn rewrite(&self, buffer_id: u64) -> WebResult<()> {
-        self.host.rewrite(buffer_id).await
+        self.host()?.rewrite(buffer_id).await
     }
 
     /// Failures, what carries them, and the skipped work between.
     #[wasm_bindgen(unchecked_return_type = "FailureGraph")]
-    pub fn failures(&self) -> JsValue {
-        to_js(&self.host.device.failures())
+    pub fn failures(&self) -> WebResult<JsValue> {
+        Ok(to_js(&self.host()?.device.failures()))
     }
 
     /// Commits a checkpoint.
@@ -233,21 +266,26 @@ impl WasmSession {
         #[wasm_bindgen(unchecked_param_type = "CheckpointOptions")] options: JsValue,
     ) -> WebResult<JsValue> {
         let options: CheckpointOptions = from_js("options", options)?;
-        let outcome = self.host.checkpoint(options.checkpoint_id).await?;
+        let outcome = self.host()?.checkpoint(options.checkpoint_id).await?;
         Ok(to_js(&outcome))
     }
 
     /// Every generation of the store, newest first.
     #[wasm_bindgen(unchecked_return_type = "GenerationInfo[]")]
     pub async fn generations(&self) -> WebResult<JsValue> {
-        let store = self.host.store()?;
-        Ok(to_js(&store.generations().await))
+        let host = self.host()?;
+        let store = &host.store;
+        let store = store.lock().await;
+        let generations: Vec<&GenerationInfo> = store.generations().collect();
+        Ok(to_js(&generations))
     }
 
     /// How full the store's medium is.
     #[wasm_bindgen(js_name = storeUsage, unchecked_return_type = "StoreUsage")]
     pub async fn store_usage(&self) -> WebResult<JsValue> {
-        let usage = self.host.store()?.usage().await?;
+        let host = self.host()?;
+        let store = &host.store;
+        let usage = store.lock().await.usage().await?;
         Ok(to_js(&StoreUsage {
             used_bytes: usage.used_bytes,
             quota_bytes: usage.quota_bytes,
@@ -257,14 +295,20 @@ impl WasmSession {
     /// Reads a generation's file and says whether it is whole.
     #[wasm_bindgen(unchecked_return_type = "VerifyReport")]
     pub async fn verify(&self, checkpoint_id: &str) -> WebResult<JsValue> {
-        let report = self.host.store()?.verify(&parse_id(checkpoint_id)?).await?;
+        let host = self.host()?;
+        let store = &host.store;
+        let checkpoint_id = parse_id(checkpoint_id)?;
+        let report = store.lock().await.verify(&checkpoint_id).await?;
         Ok(to_js(&report))
     }
 
     /// A generation's file.
     #[wasm_bindgen(js_name = exportGeneration)]
     pub async fn export_generation(&self, checkpoint_id: &str) -> WebResult<Uint8Array> {
-        let bytes = self.host.store()?.read(&parse_id(checkpoint_id)?).await?;
+        let host = self.host()?;
+        let store = &host.store;
+        let checkpoint_id = parse_id(checkpoint_id)?;
+        let bytes = store.lock().await.read(&checkpoint_id).await?;
         Ok(Uint8Array::from(bytes.as_slice()))
     }
 
@@ -276,7 +320,7 @@ impl WasmSession {
     ) -> WebResult<JsValue> {
         let options: RestoreOptions = from_js("options", options)?;
         let report = self
-            .host
+            .host()?
             .restore(RestoreRequest {
                 checkpoint_id: options.checkpoint_id,
                 epoch: options.epoch,
@@ -289,19 +333,20 @@ impl WasmSession {
     /// Builds every participant anew, on a recovered device if it was lost.
     #[wasm_bindgen(js_name = replaceParticipants, unchecked_return_type = "SessionStatus")]
     pub async fn replace_participants(&self) -> WebResult<JsValue> {
-        self.host.replace_participants().await?;
-        Ok(self.status())
+        self.host()?.replace_participants().await?;
+        self.status()
     }
 
     /// Every fault that can be injected.
     #[wasm_bindgen(unchecked_return_type = "FaultInfo[]")]
-    pub fn faults(&self) -> JsValue {
-        let participants = self.host.coordinator.status().participants;
+    pub fn faults(&self) -> WebResult<JsValue> {
+        let host = self.host()?;
+        let participants = host.coordinator.status().participants;
         let names = participants
             .iter()
             .map(|participant| participant.participant_id.to_string())
             .collect();
-        to_js(&list_faults(&self.host.faults, names))
+        Ok(to_js(&list_faults(&host.faults, names)))
     }
 
     /// Arms a fault; `device-loss` and `kill-participant` act at once.
@@ -310,24 +355,25 @@ impl WasmSession {
         #[wasm_bindgen(unchecked_param_type = "FaultSpec")] fault: JsValue,
     ) -> WebResult<()> {
         let fault: FaultSpec = from_js("fault", fault)?;
-        self.host.arm(fault)
+        self.host()?.arm(fault)
     }
 
     /// Disarms the faults of a name, or all.
-    pub fn disarm(&self, name: Option<String>) {
-        self.host.disarm(name.as_deref());
+    pub fn disarm(&self, name: Option<String>) -> WebResult<()> {
+        self.host()?.disarm(name.as_deref());
+        Ok(())
     }
 
     /// The transitions that lead to the present, oldest first, by the boundary they began at.
     #[wasm_bindgen(unchecked_return_type = "TraceRecord[]")]
-    pub fn trace(&self, from: Option<u64>, to: Option<u64>) -> JsValue {
-        let (records, _) = self.host.coordinator.trace();
+    pub fn trace(&self, from: Option<u64>, to: Option<u64>) -> WebResult<JsValue> {
+        let (records, _) = self.host()?.coordinator.trace();
         let range = from.unwrap_or(0)..to.unwrap_or(u64::MAX);
         let wanted: Vec<TraceRecord> = records
             .into_iter()
             .filter(|record| range.contains(&record.behaviour.scope.step.0))
             .collect();
-        to_js(&wanted)
+        Ok(to_js(&wanted))
     }
 
     /// Compares this session's behaviour with another's, transition by transition.
@@ -339,20 +385,23 @@ impl WasmSession {
     ) -> WebResult<JsValue> {
         let other: Vec<TraceRecord> = from_js("other", other)?;
         let options: CompareOptions = from_js("options", options)?;
-        let (mut own, _) = self.host.coordinator.trace();
+        let (mut own, _) = self.host()?.coordinator.trace();
         if let (Some(from), Some(first)) = (options.rebase_from, other.first()) {
             let to = &first.behaviour.scope.epoch;
-            let ids = self.host.coordinator.rebase_ids(to);
-            own = rebase_trace(&own, &[from], to, &ids).map_err(|error| {
+            let ids = self.host()?.coordinator.rebase_ids(to);
+            own = rebase_trace(&own, &from.into_vec(), to, &ids).map_err(|error| {
                 WebError::new(WellwrittenErrorCode::InvalidArgument, error.to_string())
             })?;
         }
         Ok(to_js(&compare_traces(&own, &other)))
     }
 
-    /// Waits for a running transition, then gives the device and the store back.
+    /// Waits for what is under way, then gives the device and the store back. Closing again does nothing.
     pub async fn close(&self) {
-        self.host.close().await;
+        let host = self.host.borrow_mut().take();
+        if let Some(host) = host {
+            host.close().await;
+        }
     }
 }
 

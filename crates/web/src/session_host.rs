@@ -19,15 +19,18 @@ use crate::arena_participants::ArenaParticipants;
 use crate::device::{GuardedDeviceOptions, open_device};
 use crate::error::{WebError, WebResult, WellwrittenErrorCode};
 use crate::fault::FaultSpec;
-use crate::generation_store::GenerationStore;
 use crate::opfs::OpfsMedium;
 use crate::session_config::{ResumePolicy, SessionConfig, StoreChoice};
 use crate::session_event::{EventSink, WebSessionEvent};
+use crate::session_medium::SessionMedium;
 use crate::session_status::SessionStatus;
 use crate::web_clock::WebClock;
 
 /// Generations a store keeps unless told otherwise.
 const KEEP_GENERATIONS: usize = 3;
+
+/// The store of a session; the session and the page take turns.
+pub type GenerationStore = Mutex<Store<SessionMedium>>;
 
 /// One open session.
 pub struct SessionHost {
@@ -36,7 +39,7 @@ pub struct SessionHost {
     pub device: GuardedDevice,
     pub faults: FaultBoard,
     pub events: EventSink,
-    store: RefCell<Option<Rc<dyn GenerationStore>>>,
+    pub store: Rc<GenerationStore>,
     store_choice: StoreChoice,
     master_seed: u64,
     resumable: RefCell<Option<GenerationInfo>>,
@@ -75,14 +78,14 @@ impl SessionHost {
             },
         )
         .await?;
-        let newest = store.generations().await.into_iter().next();
+        let newest = store.lock().await.generations().next().cloned();
         let host = Rc::new(Self {
             session_id,
             coordinator,
             device,
             faults,
             events,
-            store: RefCell::new(Some(store)),
+            store,
             store_choice: config.store,
             master_seed,
             resumable: RefCell::new(None),
@@ -229,9 +232,8 @@ impl SessionHost {
             .ok_or_else(|| {
                 WebError::new(WellwrittenErrorCode::BadHandle, "the buffer was freed")
             })?;
-        let owner = Id::parse(owner_of(&summary.label)).map_err(|error| {
-            WebError::new(WellwrittenErrorCode::Unsupported, error.to_string())
-        })?;
+        let owner = Id::parse(owner_of(&summary.label))
+            .map_err(|error| WebError::new(WellwrittenErrorCode::Unsupported, error.to_string()))?;
         let _turn = self.turn.lock().await;
         patiently(&self.clock, || {
             self.coordinator.rewrite(&owner, &summary.label)
@@ -262,17 +264,9 @@ impl SessionHost {
     /// Restores the whole group under a new epoch.
     pub async fn restore(&self, request: RestoreRequest) -> WebResult<RestoreReport> {
         let _turn = self.turn.lock().await;
-        let report =
-            patiently(&self.clock, || self.coordinator.restore(request.clone())).await?;
+        let report = patiently(&self.clock, || self.coordinator.restore(request.clone())).await?;
         self.resumable.take();
         Ok(report)
-    }
-
-    /// The store, while the session is open.
-    pub fn store(&self) -> WebResult<Rc<dyn GenerationStore>> {
-        self.store.borrow().clone().ok_or_else(|| {
-            WebError::new(WellwrittenErrorCode::Closed, "the session is closed")
-        })
     }
 
     /// Arms a fault; two kinds act at once.
@@ -301,7 +295,7 @@ impl SessionHost {
         }
     }
 
-    /// Waits for a running transition, then gives the device and the store back.
+    /// Waits for what is under way, then destroys the device. Dropping the host gives the store back.
     pub async fn close(&self) {
         if self.running.get() && self.coordinator.pause().is_ok() {
             while self.running.get() {
@@ -310,7 +304,6 @@ impl SessionHost {
         }
         let _turn = self.turn.lock().await;
         self.device.close();
-        self.store.take();
         self.events.send(&WebSessionEvent::Stopped);
     }
 
@@ -389,22 +382,14 @@ fn compose(session_id: &Id, arena: &Arena) -> Composition {
     }
 }
 
-async fn open_store(
-    session_id: &Id,
-    config: &SessionConfig,
-) -> WebResult<Rc<dyn GenerationStore>> {
+async fn open_store(session_id: &Id, config: &SessionConfig) -> WebResult<Rc<GenerationStore>> {
     let store_config = StoreConfig {
         keep_generations: config.keep_generations.unwrap_or(KEEP_GENERATIONS),
     };
-    Ok(match config.store {
-        StoreChoice::Opfs => {
-            let medium = OpfsMedium::open(session_id.as_str()).await?;
-            let (store, _) = Store::open(medium, store_config).await?;
-            Rc::new(Mutex::new(store))
-        }
-        StoreChoice::Memory => {
-            let (store, _) = Store::open(MemoryMedium::new(), store_config).await?;
-            Rc::new(Mutex::new(store))
-        }
-    })
+    let medium = match config.store {
+        StoreChoice::Opfs => SessionMedium::Opfs(OpfsMedium::open(session_id.as_str()).await?),
+        StoreChoice::Memory => SessionMedium::Memory(MemoryMedium::new()),
+    };
+    let (store, _) = Store::open(medium, store_config).await?;
+    Ok(Rc::new(Mutex::new(store)))
 }

@@ -9,11 +9,15 @@ export interface Proof {
 
 /**
  * Runs a second session of the same composition and seed, in memory and on the CPU, from boundary 0 to
- * the boundary of `session` without a break, and compares the behaviour traces. The CPU, so that it
- * also proves the two backends equal and takes no second GPU device.
+ * the boundary of `session` without a break, and compares the behaviour traces, as far back as `session`
+ * has one: one that was resumed after a reload begins where it went on. The CPU, so that it also proves the
+ * two backends equal and takes no second GPU device.
  */
 export async function proveAgainstUnbrokenRun(session: Session): Promise<Proof> {
-  const { boundary, epoch, masterSeed } = await session.status();
+  const { boundary, masterSeed } = await session.status();
+  const own = await session.trace();
+  const epochs = [...new Set(own.map(({ behaviour }) => behaviour.scope.epoch))];
+  const from = BigInt(own[0]?.behaviour.scope.step ?? 0);
   const fresh = await createSession({
     ...session.config,
     masterSeed,
@@ -23,7 +27,7 @@ export async function proveAgainstUnbrokenRun(session: Session): Promise<Proof> 
   });
   try {
     if (boundary > 0n) await fresh.step(Number(boundary));
-    const diff = await session.compareTrace(await fresh.trace(), { rebaseFrom: epoch });
+    const diff = await session.compareTrace(await fresh.trace({ from }), { rebaseFrom: epochs });
     return { diff, boundary };
   } finally {
     await fresh.close();

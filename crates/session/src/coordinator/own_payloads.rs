@@ -1,8 +1,9 @@
 //! The coordinator's own part of a checkpoint: ledger, inspection, executors, and its record.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wellwritten_envelope::{
-    Digest, Envelope, Id, Manifest, RationalNs, Scope, U64, canonical_json, parse_strict_json,
+    Digest, Envelope, Id, Manifest, RationalNs, Scope, U64, canonical_json, from_json, parse_strict_json,
 };
 
 use crate::session_error::PayloadFault;
@@ -346,7 +347,7 @@ fn check_record(
     Ok(())
 }
 
-fn read<T: for<'de> Deserialize<'de>>(
+fn read<T: DeserializeOwned>(
     envelope: &Envelope<'_>,
     payload: &Id,
     kind: PayloadKind,
