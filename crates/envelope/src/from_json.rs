@@ -254,7 +254,7 @@ impl<'de> Deserializer<'de> for Reader {
     forward_to_deserialize_any! { bytes byte_buf unit unit_struct }
 }
 
-impl<'de> IntoDeserializer<'de, JsonShapeError> for Reader {
+impl IntoDeserializer<'_, JsonShapeError> for Reader {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {

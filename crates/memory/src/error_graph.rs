@@ -4,7 +4,7 @@ use crate::byte_range::ByteRange;
 use crate::failure::{Failure, FailureKind};
 use crate::identity::{BufferId, FailureId};
 use crate::region::{Place, Region};
-use alloc::collections::{BTreeMap, BTreeSet};
+use crate::sorted_map::{SortedMap, SortedSet};
 use alloc::rc::Rc;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -106,9 +106,9 @@ struct StepNode {
 #[derive(Debug)]
 pub struct ErrorGraph {
     failures: HashMap<FailureId, FailureNode>,
-    steps: BTreeMap<StepId, StepNode>,
+    steps: SortedMap<StepId, StepNode>,
     step_by_key: HashMap<StepKey, StepId>,
-    steps_by_produced: BTreeSet<(BufferId, StepId)>,
+    steps_by_produced: SortedSet<(BufferId, StepId)>,
     step_by_faded: HashMap<FadedKey, StepId>,
     next_failure: FailureId,
     next_step: u64,
@@ -120,9 +120,9 @@ impl ErrorGraph {
     pub(crate) fn new() -> Self {
         Self {
             failures: HashMap::new(),
-            steps: BTreeMap::new(),
+            steps: SortedMap::new(),
             step_by_key: HashMap::new(),
-            steps_by_produced: BTreeSet::new(),
+            steps_by_produced: SortedSet::new(),
             step_by_faded: HashMap::new(),
             next_failure: FailureId::FIRST,
             next_step: 0,

@@ -1,7 +1,7 @@
 //! [`ExclusivePages`]: one allocation a page, freed pages kept by size class.
 
+use crate::sorted_map::SortedMap;
 use crate::storage::Storage;
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 /// A free page is given back to the storage at the third periodic cleanup that finds it unused.
@@ -15,7 +15,7 @@ struct FreePage<Id> {
 
 #[derive(Debug)]
 pub(crate) struct ExclusivePages<Id> {
-    free: BTreeMap<u64, Vec<FreePage<Id>>>,
+    free: SortedMap<u64, Vec<FreePage<Id>>>,
     page_bytes: u64,
     pages: usize,
 }
@@ -23,7 +23,7 @@ pub(crate) struct ExclusivePages<Id> {
 impl<Id: Copy + Eq> ExclusivePages<Id> {
     pub(crate) fn new() -> Self {
         Self {
-            free: BTreeMap::new(),
+            free: SortedMap::new(),
             page_bytes: 0,
             pages: 0,
         }

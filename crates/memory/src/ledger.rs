@@ -10,10 +10,10 @@ use crate::handle::{BufferBinding, DropList, Dropped, Handle, HandleError, Owner
 use crate::identity::{BufferId, FailureId, SubmissionId, UnitId};
 use crate::labels::Labels;
 use crate::region::Place;
+use crate::sorted_map::SortedMap;
 use crate::taint::{Change, Claim, Taint};
 use crate::unit::{Progress, Unit};
 use crate::watch::WatchEntry;
-use alloc::collections::BTreeMap;
 use alloc::rc::{Rc, Weak};
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -60,10 +60,10 @@ pub(crate) struct Submission {
 pub(crate) struct Ledger {
     pub(crate) manager: Rc<DropList>,
     pub(crate) graph: ErrorGraph,
-    pub(crate) buffers: BTreeMap<BufferId, Buffer>,
+    pub(crate) buffers: SortedMap<BufferId, Buffer>,
     pub(crate) units: HashMap<UnitId, Unit>,
-    pub(crate) submissions: BTreeMap<SubmissionId, Submission>,
-    pub(crate) watches: BTreeMap<u64, WatchEntry>,
+    pub(crate) submissions: SortedMap<SubmissionId, Submission>,
+    pub(crate) watches: SortedMap<u64, WatchEntry>,
     pub(crate) labels: Labels,
     pub(crate) revision: u64,
     pub(crate) next_buffer: BufferId,
@@ -79,10 +79,10 @@ impl Ledger {
         Self {
             manager: Rc::default(),
             graph: ErrorGraph::new(),
-            buffers: BTreeMap::new(),
+            buffers: SortedMap::new(),
             units: HashMap::new(),
-            submissions: BTreeMap::new(),
-            watches: BTreeMap::new(),
+            submissions: SortedMap::new(),
+            watches: SortedMap::new(),
             labels: Labels::default(),
             revision: 0,
             next_buffer: BufferId::FIRST,

@@ -11,10 +11,10 @@ use crate::ledger::{Ledger, Standing};
 use crate::pools::{Placement, Pools, ReserveError};
 use crate::settlement::Entry;
 use crate::snapshot::{BufferSummary, FailureGraph, TaintSpan};
+use crate::sorted_map::SortedMap;
 use crate::storage::Storage;
 use crate::taint::Claim;
 use crate::watch::{ReadRefusal, Watch, Watched};
-use alloc::collections::BTreeMap;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
@@ -71,7 +71,7 @@ pub struct MemoryUsage {
 pub struct MemoryManagement<S: Storage> {
     storage: S,
     pools: Pools<S::Id>,
-    placements: BTreeMap<BufferId, Placement<S::Id>>,
+    placements: SortedMap<BufferId, Placement<S::Id>>,
     ledger: Ledger,
     uninitialized: Uninitialized,
     spare_write_sets: Vec<WriteSet>,
@@ -87,7 +87,7 @@ impl<S: Storage> MemoryManagement<S> {
         Self {
             storage,
             pools: Pools::new(configuration.pools()),
-            placements: BTreeMap::new(),
+            placements: SortedMap::new(),
             ledger: Ledger::new(),
             uninitialized,
             spare_write_sets: Vec::new(),

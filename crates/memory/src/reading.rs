@@ -6,11 +6,11 @@ use crate::handle::{BufferBinding, HandleError};
 use crate::identity::{FailureId, SubmissionId, UnitId};
 use crate::ledger::{Ledger, Standing};
 use crate::report::UnwrittenReport;
+use crate::sorted_map::SortedSet;
 use crate::taint::Claim;
 use crate::unit::{PendingPiece, Progress};
 use crate::watch::{ReadRefusal, Watch, WatchEntry, Watched};
 use alloc::boxed::Box;
-use alloc::collections::BTreeSet;
 use alloc::rc::Rc;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -103,8 +103,8 @@ impl Ledger {
 
     /// Every submission that must settle before these pieces are known.
     fn awaited(&self, pieces: &[PendingPiece]) -> Vec<SubmissionId> {
-        let mut submissions = BTreeSet::new();
-        let mut seen = BTreeSet::new();
+        let mut submissions = SortedSet::new();
+        let mut seen = SortedSet::new();
         let mut open: Vec<UnitId> = pieces.iter().map(|piece| piece.unit).collect();
         while let Some(id) = open.pop() {
             if !seen.insert(id) {

@@ -4,8 +4,8 @@ use crate::byte_range::ByteRange;
 use crate::error_graph::{ErrorGraph, SkipStep};
 use crate::failure::FailureKind;
 use crate::identity::{BufferId, FailureId};
+use crate::sorted_map::SortedSet;
 use crate::taint::Claim;
-use alloc::collections::BTreeSet;
 use alloc::rc::Rc;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -135,7 +135,7 @@ impl UnwrittenReport {
             ranges: Vec::new(),
             failures: Vec::new(),
         };
-        let mut named = BTreeSet::new();
+        let mut named = SortedSet::new();
         for (piece, claim) in stale {
             report.add(graph, &mut named, piece, claim);
         }
@@ -145,7 +145,7 @@ impl UnwrittenReport {
     fn add(
         &mut self,
         graph: &ErrorGraph,
-        named: &mut BTreeSet<FailureId>,
+        named: &mut SortedSet<FailureId>,
         piece: ByteRange,
         claim: Claim,
     ) {

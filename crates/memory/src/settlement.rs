@@ -7,9 +7,10 @@ use crate::handle::{BufferBinding, HandleError};
 use crate::identity::{BufferId, FailureId, SubmissionId, UnitId};
 use crate::ledger::{Ledger, Standing};
 use crate::region::Place;
+use crate::sorted_map::SortedSet;
 use crate::taint::Claim;
 use crate::unit::{Dependent, Progress, Unit};
-use alloc::collections::{BTreeSet, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::rc::Rc;
 use alloc::string::String;
@@ -136,8 +137,8 @@ impl Ledger {
         &mut self,
         unit: UnitId,
         reads: &[BufferBinding],
-    ) -> Result<BTreeSet<UnitId>, HandleError> {
-        let mut inputs = BTreeSet::new();
+    ) -> Result<SortedSet<UnitId>, HandleError> {
+        let mut inputs = SortedSet::new();
         for binding in reads {
             let buffer = self.usable(binding)?;
             let mut found: SmallVec<[(UnitId, u64); 4]> = SmallVec::new();

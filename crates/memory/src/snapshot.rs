@@ -7,8 +7,8 @@ use crate::handle::{BufferBinding, HandleError};
 use crate::identity::{BufferId, FailureId};
 use crate::ledger::{Buffer, Ledger, Standing};
 use crate::report::{TaintState, claim_state};
+use crate::sorted_map::SortedMap;
 use crate::taint::Claim;
-use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
@@ -295,7 +295,7 @@ impl Ledger {
     }
 
     pub(crate) fn failure_graph(&self) -> FailureGraph {
-        let mut carriers: BTreeMap<FailureId, Vec<Carrier>> = BTreeMap::new();
+        let mut carriers: SortedMap<FailureId, Vec<Carrier>> = SortedMap::new();
         for (id, buffer) in self.live() {
             let mut spans = Vec::new();
             self.each_span(buffer, ByteRange::whole(buffer.size_bytes), |span| {
@@ -326,7 +326,7 @@ impl Ledger {
             })
         });
         let failures = failures.collect();
-        let mut index = BTreeMap::new();
+        let mut index = SortedMap::new();
         let mut steps = Vec::new();
         for (id, parent, failure, step) in self.graph.all_steps() {
             let parent = match parent {

@@ -1,8 +1,8 @@
 //! [`SubSlices`]: many allocations share a page; freed neighbours coalesce.
 
 use crate::exclusive_pages::CLEANUPS_BEFORE_RELEASE;
+use crate::sorted_map::{SortedMap, SortedSet};
 use crate::storage::Storage;
-use alloc::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Copy, Debug)]
 struct FreeBlock {
@@ -15,7 +15,7 @@ struct FreeBlock {
 struct Page<Id> {
     id: Id,
     size_bytes: u64,
-    free: BTreeMap<u64, FreeBlock>,
+    free: SortedMap<u64, FreeBlock>,
     cleanups: u8,
 }
 
@@ -31,10 +31,10 @@ pub(crate) struct TakenSlice<Id> {
 #[derive(Debug)]
 pub(crate) struct SubSlices<Id> {
     page_size_bytes: u64,
-    pages: BTreeMap<u64, Page<Id>>,
+    pages: SortedMap<u64, Page<Id>>,
     next_page: u64,
     /// Every free block as (length, page, offset): the smallest that fits is one look-up away.
-    by_length: BTreeSet<(u64, u64, u64)>,
+    by_length: SortedSet<(u64, u64, u64)>,
     page_bytes: u64,
 }
 
@@ -42,9 +42,9 @@ impl<Id: Copy + Eq> SubSlices<Id> {
     pub(crate) fn new(page_size_bytes: u64) -> Self {
         Self {
             page_size_bytes,
-            pages: BTreeMap::new(),
+            pages: SortedMap::new(),
             next_page: 0,
-            by_length: BTreeSet::new(),
+            by_length: SortedSet::new(),
             page_bytes: 0,
         }
     }
@@ -91,7 +91,7 @@ impl<Id: Copy + Eq> SubSlices<Id> {
     pub(crate) fn grown(&mut self, id: Id, size_bytes: u64) {
         let number = self.next_page;
         self.next_page += 1;
-        let free = BTreeMap::from([(
+        let free = SortedMap::from([(
             0,
             FreeBlock {
                 len: size_bytes,

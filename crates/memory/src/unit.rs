@@ -3,7 +3,7 @@
 use crate::byte_range::ByteRange;
 use crate::identity::{BufferId, FailureId, SubmissionId, UnitId};
 use crate::region::Place;
-use alloc::collections::BTreeSet;
+use crate::sorted_map::SortedSet;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 
@@ -39,7 +39,7 @@ pub(crate) struct Unit {
     /// How many spans of claims it still owns.
     pub(crate) spans: u64,
     /// Units whose pending bytes it read and that have not settled.
-    pub(crate) inputs: BTreeSet<UnitId>,
+    pub(crate) inputs: SortedSet<UnitId>,
     pub(crate) dependents: Vec<Dependent>,
     /// Reads in flight over its bytes.
     pub(crate) watches: Vec<u64>,

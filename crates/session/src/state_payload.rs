@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use wellwritten_envelope::{
-    CanonicalError, Digest, Id, RationalNs, Scope, U64, canonical_json, from_json, parse_strict_json,
+    CanonicalError, Digest, Id, RationalNs, Scope, U64, canonical_json, from_json,
+    parse_strict_json,
 };
 
 /// First bytes of a payload.

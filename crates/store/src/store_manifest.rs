@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wellwritten_envelope::{Digest, Id, StrictJsonError, canonical_json, from_json, parse_strict_json};
+use wellwritten_envelope::{
+    Digest, Id, StrictJsonError, canonical_json, from_json, parse_strict_json,
+};
 
 use crate::epoch_history::EpochHistory;
 use crate::file_name;
@@ -192,10 +194,9 @@ impl StoreManifest {
         let value = parse_strict_json(bytes)?;
         require_version(&value)?;
         require_digest(&value)?;
-        let file: ManifestFile =
-            from_json(value).map_err(|error| ManifestFault::Fields {
-                message: error.to_string(),
-            })?;
+        let file: ManifestFile = from_json(value).map_err(|error| ManifestFault::Fields {
+            message: error.to_string(),
+        })?;
         if file.state_format_id != STATE_FORMAT_ID {
             return Err(ManifestFault::StateFormat {
                 found: file.state_format_id,

@@ -136,7 +136,6 @@ impl WasmBuffer {
             binding: self.buffer.binding(),
         }
     }
-
 }
 
 #[wasm_bindgen]
@@ -304,11 +303,7 @@ fn run_host_kernel(run: &Function, launch: &mut HostLaunch<'_>) -> Result<(), Ho
     for index in 0..launch.binding_count() {
         buffers.push(&Uint32Array::from(launch.words(index)?).into());
     }
-    let workgroups: Array = launch
-        .workgroups()
-        .into_iter()
-        .map(|count| JsValue::from(count))
-        .collect();
+    let workgroups: Array = launch.workgroups().into_iter().map(JsValue::from).collect();
     run.call2(&JsValue::UNDEFINED, &buffers, &workgroups)
         .map_err(|thrown| {
             let message = thrown

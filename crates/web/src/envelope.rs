@@ -96,8 +96,7 @@ pub fn encode_envelope(
 }
 
 fn payload(name: &JsValue, bytes: JsValue) -> WebResult<(Id, Vec<u8>)> {
-    let refuse =
-        |message: String| WebError::new(WellwrittenErrorCode::InvalidArgument, message);
+    let refuse = |message: String| WebError::new(WellwrittenErrorCode::InvalidArgument, message);
     let text = name
         .as_string()
         .ok_or_else(|| refuse(format!("payload name {name:?} is not a string")))?;

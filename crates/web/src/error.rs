@@ -107,12 +107,13 @@ impl From<DeviceError> for WebError {
         use WellwrittenErrorCode as Code;
         let code = match &error {
             DeviceError::NoAdapter { .. } | DeviceError::NoDevice { .. } => Code::NoAdapter,
-            DeviceError::Lost { .. } | DeviceError::RecoveryFailed { .. } => Code::DeviceLost,
+            DeviceError::Lost { .. }
+            | DeviceError::RecoveryFailed { .. }
+            | DeviceError::Handle(HandleError::Lost { .. }) => Code::DeviceLost,
             DeviceError::Closed => Code::Closed,
             DeviceError::Limit { .. } => Code::LimitExceeded,
             DeviceError::Alignment { .. } => Code::Alignment,
             DeviceError::BindingConflict { .. } => Code::BindingConflict,
-            DeviceError::Handle(HandleError::Lost { .. }) => Code::DeviceLost,
             DeviceError::Handle(_) => Code::BadHandle,
             DeviceError::Reserve(_) => Code::NotReserved,
             _ => Code::InvalidArgument,
@@ -143,7 +144,10 @@ impl From<EnvelopeError> for WebError {
 
 impl From<EncodeError> for WebError {
     fn from(error: EncodeError) -> Self {
-        Self::new(WellwrittenErrorCode::EnvelopeNotEncodable, error.to_string())
+        Self::new(
+            WellwrittenErrorCode::EnvelopeNotEncodable,
+            error.to_string(),
+        )
     }
 }
 
@@ -152,7 +156,6 @@ impl From<EncodeError> for WebError {
 struct BrokenRule {
     rule: wellwritten_envelope::EnvelopeRule,
 }
-
 
 impl From<SessionError> for WebError {
     fn from(error: SessionError) -> Self {
@@ -206,7 +209,8 @@ impl From<StoreError> for WebError {
         };
         let message = match code {
             WellwrittenErrorCode::StoreLocked => {
-                "this session's store is open in another tab; close it there, then try again".to_owned()
+                "this session's store is open in another tab; close it there, then try again"
+                    .to_owned()
             }
             _ => error.to_string(),
         };

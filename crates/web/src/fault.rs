@@ -7,7 +7,11 @@ use wellwritten_envelope::Id;
 
 /// A fault to arm. Two act at once: `device-loss` and `kill-participant`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Tsify)]
-#[serde(tag = "name", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "name",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
 pub enum FaultSpec {
     /// The next launch of a kernel uses a shader that does not compile.
     InvalidShader {

@@ -14,6 +14,12 @@
 //!
 //! **What it does not do.** No state of its own beyond who listens and what runs; no DOM.
 #![cfg(target_arch = "wasm32")]
+#![expect(
+    clippy::must_use_candidate,
+    clippy::needless_pass_by_value,
+    reason = "exports are called from JavaScript: it ignores must_use, and wasm-bindgen passes strings \
+              and values owned"
+)]
 
 pub mod device;
 pub mod envelope;

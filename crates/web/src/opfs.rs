@@ -95,11 +95,10 @@ impl StoreMedium for OpfsMedium {
             Err(error) => return Err(error),
         }
         let handle = self.file_handle(name, true).await?;
-        let access: FileSystemSyncAccessHandle =
-            JsFuture::from(handle.create_sync_access_handle())
-                .await
-                .map_err(|error| medium_error(name, &error))?
-                .unchecked_into();
+        let access: FileSystemSyncAccessHandle = JsFuture::from(handle.create_sync_access_handle())
+            .await
+            .map_err(|error| medium_error(name, &error))?
+            .unchecked_into();
         // The handle holds the file exclusively: it is closed whatever happens in between.
         let written = write_and_flush(&access, name, bytes);
         access.close();
@@ -161,8 +160,11 @@ impl StoreMedium for OpfsMedium {
                     name,
                     byte_length: whole_number(file.size()),
                 }),
-                // Removed since it was listed, or a folder that is none of ours.
-                Err(_) => {}
+                // Removed since it was listed.
+                Err(MediumError::NotFound { .. }) => {}
+                // A folder: none of ours.
+                Err(MediumError::Io { name, .. }) if name == "TypeMismatchError" => {}
+                Err(error) => return Err(error),
             }
         }
     }

@@ -115,9 +115,10 @@ impl SessionConfig {
             config.agents = (1..)
                 .zip(agents)
                 .map(|(number, agent): (u32, _)| PortBinding {
-                    port_id: agent.port_id.clone().unwrap_or_else(|| {
-                        Id::parse(&format!("p{number}")).expect("a legal id")
-                    }),
+                    port_id: agent
+                        .port_id
+                        .clone()
+                        .unwrap_or_else(|| Id::parse(&format!("p{number}")).expect("a legal id")),
                     agent_id: agent.agent_id.clone(),
                 })
                 .collect();

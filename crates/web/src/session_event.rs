@@ -12,7 +12,11 @@ use crate::convert::to_js;
 
 /// One thing that happened, told once. N steps give exactly N `boundary` events.
 #[derive(Debug, Serialize, Tsify)]
-#[serde(tag = "type", rename_all = "lowercase", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "type",
+    rename_all = "lowercase",
+    rename_all_fields = "camelCase"
+)]
 pub enum WebSessionEvent {
     /// The session is open.
     Ready,

@@ -72,7 +72,7 @@ impl SessionHost {
             composition,
             Host {
                 factory: Rc::new(ArenaParticipants::new(session_id.clone(), arena)),
-                clock: Rc::new(WebClock::new()),
+                clock: Rc::new(WebClock::of_this_thread()),
                 store: Some(session_store),
                 observer: Some(Rc::new(move |event| forward.forward(event))),
             },
@@ -89,7 +89,7 @@ impl SessionHost {
             store_choice: config.store,
             master_seed,
             resumable: RefCell::new(None),
-            clock: WebClock::new(),
+            clock: WebClock::of_this_thread(),
             turn: Mutex::new(()),
             running: Cell::new(false),
         });

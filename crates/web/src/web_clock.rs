@@ -17,7 +17,7 @@ pub struct WebClock {
 
 impl WebClock {
     /// The clock of the page or worker this runs in.
-    pub fn new() -> Self {
+    pub fn of_this_thread() -> Self {
         let performance = Reflect::get(&js_sys::global(), &"performance".into())
             .expect("pages and workers have `performance`");
         let now = Reflect::get(&performance, &"now".into())

@@ -3,7 +3,8 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wellwritten_envelope::{
-    Digest, Envelope, Id, Manifest, RationalNs, Scope, U64, canonical_json, from_json, parse_strict_json,
+    Digest, Envelope, Id, Manifest, RationalNs, Scope, U64, canonical_json, from_json,
+    parse_strict_json,
 };
 
 use crate::session_error::PayloadFault;
