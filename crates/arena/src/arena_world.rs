@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use wellwritten_device::ReadError;
 use wellwritten_envelope::{Digest, Id, RationalNs, Scope, U64, digest_json};
 use wellwritten_session::{
-    Advance, Artifact, Environment, EnvironmentDescriptor, EnvironmentInitialize, ErrorCode,
-    ParticipantError, PortBinding, PortControl, PortDescriptor, StepResult, TypedValue,
-    ViewDescriptor, ViewRef, WorldObservation,
+    Advance, Artifact, BoxedFuture, Environment, EnvironmentDescriptor, EnvironmentInitialize,
+    ErrorCode, ParticipantError, PortBinding, PortControl, PortDescriptor, StepResult, TypedValue,
+    ViewDescriptor, ViewRef, WorldObservation, join_all,
 };
 
 use crate::fault_board::KernelName;
@@ -309,9 +309,10 @@ impl Environment for ArenaWorld {
     async fn capture(&mut self) -> Result<Vec<u8>, ParticipantError> {
         let state = self.state()?;
         let device = self.launcher.device();
-        let reads = state.buffers().map(|buffer| read(device, buffer));
-        let words: Result<Vec<Vec<u32>>, ReadError> =
-            futures::future::join_all(reads).await.into_iter().collect();
+        let reads = state
+            .buffers()
+            .map(|buffer| Box::pin(read(device, buffer)) as BoxedFuture<'_, _>);
+        let words: Result<Vec<Vec<u32>>, ReadError> = join_all(reads).await.into_iter().collect();
         let words = words.map_err(|error| read_refused(&error, "the world cannot be captured"))?;
         let scalars = WorldScalars {
             boundary: U64(state.boundary),

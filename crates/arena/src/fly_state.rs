@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use wellwritten_device::{BufferBinding, GuardedBuffer, GuardedDevice, ReadError};
 use wellwritten_envelope::{Id, U64};
-use wellwritten_session::{ErrorCode, ParticipantError, TickClock, TypedValue};
+use wellwritten_session::{
+    BoxedFuture, ErrorCode, ParticipantError, TickClock, TypedValue, join_all,
+};
 
 use crate::fault_board::KernelName;
 use crate::guarded_words::{device_failed, read, reserve, reserve_with, write};
@@ -140,8 +142,10 @@ impl FlyBuffers {
         device: &GuardedDevice,
     ) -> Result<Vec<Vec<u32>>, ReadError> {
         device.verify(&[self.synapses.binding()]).await?;
-        let reads = self.captured().map(|buffer| read(device, buffer));
-        futures::future::join_all(reads).await.into_iter().collect()
+        let reads = self
+            .captured()
+            .map(|buffer| Box::pin(read(device, buffer)) as BoxedFuture<'_, _>);
+        join_all(reads).await.into_iter().collect()
     }
 
     /// Reads weights and eligibility through the guard.

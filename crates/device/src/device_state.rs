@@ -1,13 +1,12 @@
 //! The synchronous half of a device: recording, submitting, settling and losing. It never waits.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use futures::FutureExt as _;
 use futures::future::Shared;
 use wellwritten_memory::{
-    BufferBinding, Entry, Failure, FailureKind, MemoryConfiguration, MemoryManagement,
-    SubmissionId, Uninitialized, UnitId,
+    BufferBinding, Entry, Failure, FailureKind, MemoryConfiguration, MemoryManagement, SortedMap,
+    SortedSet, SubmissionId, Uninitialized, UnitId,
 };
 
 use crate::access::{Access, Binding};
@@ -53,16 +52,16 @@ pub(crate) struct DeviceState {
     pub(crate) health: Health,
     /// Counts devices from 1; a recovered device is a new generation.
     pub(crate) generation: u64,
-    pub(crate) in_flight: BTreeSet<SubmissionId>,
+    pub(crate) in_flight: SortedSet<SubmissionId>,
     pub(crate) counters: DeviceCounters,
     /// Verdicts to wait for, handed to the spawner once no borrow is held.
     pub(crate) verdicts: Vec<PendingVerdict>,
     /// Which backend runs at present; kernels remember for which they were compiled.
     identity: BackendIdentity,
     /// Submissions that are the creation of a page.
-    creations: BTreeMap<SubmissionId, Creation>,
+    creations: SortedMap<SubmissionId, Creation>,
     /// The verdicts of those creations: a page is unproven until its own has settled.
-    unproven_pages: BTreeMap<PageId, Shared<Verdict>>,
+    unproven_pages: SortedMap<PageId, Shared<Verdict>>,
     batch: Batch,
     next_submission: u64,
 }
@@ -79,12 +78,12 @@ impl DeviceState {
             ),
             health: Health::Live,
             generation: 1,
-            in_flight: BTreeSet::new(),
+            in_flight: SortedSet::new(),
             counters: DeviceCounters::default(),
             verdicts: Vec::new(),
             identity: BackendIdentity::default(),
-            creations: BTreeMap::new(),
-            unproven_pages: BTreeMap::new(),
+            creations: SortedMap::new(),
+            unproven_pages: SortedMap::new(),
             batch: Batch::new(SubmissionId(1)),
             next_submission: 2,
         }

@@ -64,8 +64,7 @@ impl<Id: Copy + Eq> ExclusivePages<Id> {
 
     pub(crate) fn free(&mut self, class: u64, id: Id) {
         self.free
-            .entry(class)
-            .or_default()
+            .get_or_insert_default(class)
             .push(FreePage { id, cleanups: 0 });
     }
 

@@ -116,7 +116,7 @@ impl Ledger {
             if let Progress::Submitted(submission) = unit.progress {
                 submissions.insert(submission);
             }
-            open.extend(&unit.inputs);
+            open.extend(unit.inputs.iter());
         }
         submissions.into_iter().collect()
     }

@@ -196,8 +196,7 @@ impl Ledger {
         unit.progress = Progress::Submitted(submission);
         self.release_provisional(provisional);
         self.submissions
-            .entry(submission)
-            .or_default()
+            .get_or_insert_default(submission)
             .units
             .push(id);
         self.touch_writes(id);

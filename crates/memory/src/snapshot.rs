@@ -305,7 +305,7 @@ impl Ledger {
                 let Some(failure) = span.failure_id else {
                     continue;
                 };
-                carriers.entry(failure).or_default().push(Carrier {
+                carriers.get_or_insert_default(failure).push(Carrier {
                     buffer_id: id,
                     label: buffer.label.to_string(),
                     start: span.start,

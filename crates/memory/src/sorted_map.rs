@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 use core::fmt;
-use core::ops::{Bound, RangeBounds};
+use core::ops::{Bound, Index, RangeBounds};
 
 /// A map in key order.
 #[derive(Clone, PartialEq, Eq)]
@@ -61,6 +61,11 @@ impl<K, V> SortedMap<K, V> {
     /// Every value in key order.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &V> + ExactSizeIterator {
         self.entries.iter().map(|(_, value)| value)
+    }
+
+    /// Every entry in key order.
+    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&K, &mut V)> {
+        self.entries.iter_mut().map(|(key, value)| (&*key, value))
     }
 
     /// Every value in key order.
@@ -156,6 +161,15 @@ impl<K: Ord, V> SortedMap<K, V> {
     }
 }
 
+impl<K: Ord, V> Index<&K> for SortedMap<K, V> {
+    type Output = V;
+
+    fn index(&self, key: &K) -> &V {
+        self.get(key)
+            .expect("the caller knows that the key is there")
+    }
+}
+
 impl<K, V> IntoIterator for SortedMap<K, V> {
     type Item = (K, V);
     type IntoIter = alloc::vec::IntoIter<(K, V)>;
@@ -207,6 +221,12 @@ impl<K> SortedSet<K> {
     /// Every one in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &K> + ExactSizeIterator {
         self.keys.keys()
+    }
+
+    /// The least.
+    #[must_use]
+    pub fn first(&self) -> Option<&K> {
+        self.iter().next()
     }
 
     /// The greatest.

@@ -91,13 +91,14 @@ impl<Id: Copy + Eq> SubSlices<Id> {
     pub(crate) fn grown(&mut self, id: Id, size_bytes: u64) {
         let number = self.next_page;
         self.next_page += 1;
-        let free = SortedMap::from([(
+        let mut free = SortedMap::new();
+        free.insert(
             0,
             FreeBlock {
                 len: size_bytes,
                 used_before: false,
             },
-        )]);
+        );
         self.pages.insert(
             number,
             Page {
@@ -116,7 +117,8 @@ impl<Id: Copy + Eq> SubSlices<Id> {
         let Some(page) = self.pages.get_mut(&number) else {
             return;
         };
-        if let Some((&before, &block)) = page.free.range(..offset).next_back()
+        let neighbour = page.free.range(..offset).next_back();
+        if let Some((before, block)) = neighbour.map(|(before, block)| (*before, *block))
             && before + block.len == offset
         {
             page.free.remove(&before);

@@ -66,6 +66,7 @@ mod direct;
 mod environment;
 mod event_identity;
 mod executor;
+mod join_all;
 mod observation;
 mod observation_rules;
 mod participant_error;
@@ -114,6 +115,7 @@ pub use environment::{
 };
 pub use event_identity::{EventIdentity, EventLedger};
 pub use executor::{Executor, ExecutorError, ExecutorInput, IdentityExecutor};
+pub use join_all::{BoxedFuture, JoinAll, join_all};
 pub use observation::{SensoryInput, ViewDescriptor, ViewRef, WorldObservation};
 pub use participant_error::{ErrorCode, MutationCertainty, ParticipantError};
 pub use participant_factory::ParticipantFactory;

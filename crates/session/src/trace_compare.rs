@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use wellwritten_envelope::{U64, to_json};
+use wellwritten_envelope::{U64, canonical_text, to_json};
 
 use crate::{Behaviour, TraceRecord};
 
@@ -86,8 +86,8 @@ pub fn compare_traces(left: &[TraceRecord], right: &[TraceRecord]) -> TraceDiff 
                     index,
                     step,
                     field: field.to_owned(),
-                    left: left.to_string(),
-                    right: right.to_string(),
+                    left: canonical_text(left),
+                    right: canonical_text(right),
                 });
             }
         };

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wellwritten_envelope::{
-    Digest, Id, StrictJsonError, canonical_json, from_json, parse_strict_json,
+    Digest, Id, StrictJsonError, canonical_json, canonical_text, from_json, parse_strict_json,
 };
 
 use crate::epoch_history::EpochHistory;
@@ -273,7 +273,7 @@ fn require_version(value: &Value) -> Result<(), ManifestFault> {
         return Ok(());
     }
     Err(ManifestFault::Version {
-        found: found.map_or_else(|| "nothing".to_owned(), Value::to_string),
+        found: found.map_or_else(|| "nothing".to_owned(), canonical_text),
         supported: STORE_MANIFEST_VERSION,
     })
 }
@@ -287,7 +287,7 @@ fn require_digest(value: &Value) -> Result<(), ManifestFault> {
     match stated {
         Some(Value::String(text)) if text == computed.to_string() => Ok(()),
         stated => Err(ManifestFault::Digest {
-            stated: stated.map_or_else(|| "missing".to_owned(), |value| value.to_string()),
+            stated: stated.map_or_else(|| "missing".to_owned(), |value| canonical_text(&value)),
             computed,
         }),
     }

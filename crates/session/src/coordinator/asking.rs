@@ -1,16 +1,12 @@
 //! How a coordinator asks: one request, one reply that must be its own, and agents in the order of the day.
 
-use std::future::Future;
-use std::pin::Pin;
-
-use futures::future::join_all;
 use wellwritten_envelope::Scope;
 
 use crate::coordinator::Fault;
 use crate::session_state::Link;
 use crate::{
-    Answer, Call, Coordinator, DispatchOrder, ErrorCode, MutationCertainty, ParticipantError,
-    Request, RequestId, SessionError, TransportError,
+    Answer, BoxedFuture, Call, Coordinator, DispatchOrder, ErrorCode, MutationCertainty,
+    ParticipantError, Request, RequestId, SessionError, TransportError, join_all,
 };
 
 /// Why a participant did not give the answer asked for.
@@ -30,7 +26,7 @@ impl Unanswered {
 }
 
 pub(crate) type Asked<T> = Result<T, Unanswered>;
-pub(crate) type Asking<'a, T> = Pin<Box<dyn Future<Output = Asked<T>> + 'a>>;
+pub(crate) type Asking<'a, T> = BoxedFuture<'a, Asked<T>>;
 
 impl Coordinator {
     pub(crate) fn next_request_id(&self) -> RequestId {

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use futures::future::join_all;
 use wellwritten_envelope::{Id, RationalNs};
 
 use crate::coordinator::Fault;
-use crate::coordinator::asking::{Asking, Unanswered};
+use crate::coordinator::asking::{Asked, Asking, Unanswered};
 use crate::coordinator::bootstrapping::{check_events, sensory_input};
 use crate::coordinator::recording::{self, Committing, Preparing};
 use crate::observation_rules::{check_observation, check_repeated_frames, check_telemetry};
@@ -15,7 +14,7 @@ use crate::stimulus_rules::{check_rewards, check_stimuli};
 use crate::{
     Advance, Answer, Call, Commit, Coordinator, ErrorCode, Evaluation, ExecutorInput, Phase,
     PortControl, Prepare, Prepared, RequestId, SessionError, SessionEvent, StepResult, TraceRecord,
-    Transition, TypedValue, WorldObservation,
+    Transition, TypedValue, WorldObservation, join_all,
 };
 
 impl Coordinator {
@@ -40,23 +39,20 @@ impl Coordinator {
     /// Asks every participant whether all of its state has settled and reads cleanly.
     async fn verify_all(&self, boundary: u64) -> Result<(), SessionError> {
         let links = self.links();
-        let questions = links.iter().map(|link| async move {
-            let request_id = self.next_request_id();
-            match self
-                .ask(
-                    link,
-                    request_id,
-                    Some(self.scope(boundary)),
-                    Call::Verify {},
-                )
-                .await?
-            {
-                Answer::Verified => Ok(()),
-                _ => Err(Self::wrong_answer(link, "State.Verify")),
-            }
-        });
+        let questions = links
+            .iter()
+            .map(|link| Box::pin(self.verify(link, boundary)) as Asking<'_, ()>);
         let verified: Result<(), Unanswered> = join_all(questions).await.into_iter().collect();
         verified.map_err(|unanswered| self.refusal_or_failure(unanswered))
+    }
+
+    async fn verify(&self, link: &Link, boundary: u64) -> Asked<()> {
+        let request_id = self.next_request_id();
+        let scope = Some(self.scope(boundary));
+        match self.ask(link, request_id, scope, Call::Verify {}).await? {
+            Answer::Verified => Ok(()),
+            _ => Err(Self::wrong_answer(link, "State.Verify")),
+        }
     }
 
     /// Asks one participant to do the work that wrote a buffer again. Only at a committed boundary.
