@@ -165,6 +165,13 @@ test("mistakes are typed errors that name limit, request and grant, and change n
       length: () => device.write(buffer, new Uint8Array(4)),
       foreign: () => other.write(buffer, new Uint8Array(1024)),
       access: () => device.launch(kernel, bind(buffer, "scribble"), [1]),
+      none: () => device.launch(kernel, bind(buffer), [0]),
+      half: () => device.launch(kernel, bind(buffer), [1.5]),
+      notANumber: () => device.launch(kernel, bind(buffer), [Number.NaN]),
+      negative: () => device.launch(kernel, bind(buffer), [1, -1]),
+      wrapped: () => device.launch(kernel, bind(buffer), [2 ** 32 + 1]),
+      wrappedSize: () => device.alloc(2 ** 64 + 4096),
+      halfSlice: () => buffer.slice(0, 4.5),
       freed: () => device.write(freed, new Uint8Array(16)),
       freedRead: () => device.read(freed),
       freedTwice: () => freed.free(),
@@ -197,6 +204,13 @@ test("mistakes are typed errors that name limit, request and grant, and change n
     length: "INVALID_ARGUMENT",
     foreign: "BAD_HANDLE",
     access: "INVALID_ARGUMENT",
+    none: "INVALID_ARGUMENT",
+    half: "INVALID_ARGUMENT",
+    notANumber: "INVALID_ARGUMENT",
+    negative: "INVALID_ARGUMENT",
+    wrapped: "LIMIT_EXCEEDED",
+    wrappedSize: "INVALID_ARGUMENT",
+    halfSlice: "INVALID_ARGUMENT",
     freed: "BAD_HANDLE",
     freedRead: "BAD_HANDLE",
     freedTwice: null,
@@ -327,6 +341,50 @@ test("a session without any UI: exact events, queued calls, typed errors, nothin
     again: "INVALID_ARGUMENT",
     closed: "SESSION_ENDED",
   });
+});
+
+test("calls of every kind on top of a run: all settle, only a pause ends the run, nothing hangs", async () => {
+  const found = await page.evaluate(async () => {
+    const { createSession } = await import("/pkg/wellwritten.js");
+    const session = await createSession({ sessionId: "storm", keepGenerations: 2 });
+    await session.checkpoint({ checkpointId: "base" });
+    const odd = [];
+    const settle = (name, call) =>
+      call.then(
+        () => name,
+        (error) => {
+          if (!["BUSY", "INVALID_PHASE", "NO_GENERATION"].includes(error.code))
+            odd.push(`${name}: ${error.code} ${error.message}`);
+          return name;
+        },
+      );
+    const rounds = [];
+    for (let round = 0; round < 4; round += 1) {
+      const run = session.run({ stepsPerSecond: 150 });
+      const calls = [];
+      for (let i = 0; i < 12; i += 1) {
+        calls.push(settle("verify", session.verify("base")), settle("usage", session.storeUsage()));
+        calls.push(settle("checkpoint", session.checkpoint()), settle("step", session.step()));
+        await new Promise((resolve) => setTimeout(resolve, 17));
+      }
+      const { running } = await session.status();
+      calls.push(settle("pause", session.pause()));
+      await Promise.all([...calls, settle("run", run)]);
+      const { phase } = await session.status();
+      rounds.push({ running, phase: phase.kind });
+    }
+    await session.close();
+    const closing = await createSession({ sessionId: "storm", resume: "latest" });
+    const run = settle("run", closing.run());
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await Promise.all([closing.checkpoint().catch(() => {}), closing.close(), run]);
+    return { rounds, odd };
+  });
+  assert.deepEqual(found.odd, []);
+  assert.deepEqual(
+    found.rounds,
+    Array.from({ length: 4 }, () => ({ running: true, phase: "paused" })),
+  );
 });
 
 test("the element works in a hostile page, and leaves nothing behind", async () => {

@@ -78,7 +78,7 @@ export class GuardedBuffer {
 
   /** Bytes from `start` up to, not including, `end`. */
   slice(start: number, end: number): Slice {
-    return callWasm(() => new Slice(this, this.#whole.raw.slice(BigInt(start), BigInt(end))));
+    return callWasm(() => new Slice(this, this.#whole.raw.slice(start, end)));
   }
 
   /** Gives the bytes back; the buffer and slices of it are refused by name from then on. */
@@ -127,7 +127,7 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
 
   /** Reserves `sizeBytes` zeroed bytes, a multiple of 4. */
   alloc(sizeBytes: number, options: { label?: string } = {}): GuardedBuffer {
-    return callWasm(() => new GuardedBuffer(this.#device.alloc(BigInt(sizeBytes), options.label)));
+    return callWasm(() => new GuardedBuffer(this.#device.alloc(sizeBytes, options.label)));
   }
 
   write(target: GuardedBuffer | Slice, bytes: Uint8Array): void {

@@ -90,6 +90,19 @@ pub enum DeviceError {
         /// The binding's index, from 0.
         index: usize,
     },
+    /// A launch of no workgroups: it would run nothing, and the bytes bound for writing would count as
+    /// written.
+    #[error("a launch of `{kernel}` with {x} x {y} x {z} workgroups runs nothing; ask for at least 1 in each")]
+    NoWorkgroups {
+        /// The kernel's label.
+        kernel: String,
+        /// Workgroups in x.
+        x: u32,
+        /// Workgroups in y.
+        y: u32,
+        /// Workgroups in z.
+        z: u32,
+    },
     /// A kernel has no form the backend can run.
     #[error("kernel `{kernel}` has no {missing}, which the {backend} backend runs")]
     KernelForm {

@@ -56,6 +56,16 @@ pub(crate) fn check_launch(
         located.len() as u64,
         u64::from(limits.max_storage_buffers_per_shader_stage),
     )?;
+    if let [x, y, z] = workgroups
+        && workgroups.contains(&0)
+    {
+        return Err(DeviceError::NoWorkgroups {
+            kernel: kernel.to_owned(),
+            x,
+            y,
+            z,
+        });
+    }
     for (axis, count) in ["x", "y", "z"].into_iter().zip(workgroups) {
         check_limit(
             &format!("a launch of kernel `{kernel}` with {count} workgroups in {axis}"),

@@ -125,3 +125,34 @@ fn whole(value: BigInt) -> Option<Value> {
         .ok()
         .map(Value::Number)
 }
+
+/// A JavaScript number that must be a whole one, from 0 to 2^53 - 1. Left to wasm-bindgen, 1.9 would
+/// become 1, and NaN and 2^32 would become 0, without a word.
+pub fn whole_number(what: &str, value: f64) -> WebResult<u64> {
+    const LARGEST: f64 = 9_007_199_254_740_991.0;
+    if value.fract() == 0.0 && (0.0..=LARGEST).contains(&value) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked to be whole and in range"
+        )]
+        return Ok(value as u64);
+    }
+    Err(WebError::new(
+        WellwrittenErrorCode::InvalidArgument,
+        format!("{what} is {value}; it must be a whole number from 0 to 2^53 - 1"),
+    ))
+}
+
+/// A `bigint` that must fit 64 bits. Left to wasm-bindgen, 2^64 would become 0.
+pub fn unsigned(what: &str, value: BigInt) -> WebResult<u64> {
+    u64::try_from(value).map_err(|value| {
+        WebError::new(
+            WellwrittenErrorCode::InvalidArgument,
+            format!(
+                "{what} is {}; it must be from 0 to 2^64 - 1",
+                String::from(value.to_string(10).unwrap_or_default())
+            ),
+        )
+    })
+}

@@ -12,7 +12,7 @@ use wellwritten_device::{
     HostLaunch, Kernel, KernelSource, RequiredLimits, Spawner, WebGpuOptions,
 };
 
-use crate::convert::{from_js, to_js};
+use crate::convert::{from_js, to_js, whole_number};
 use crate::error::{WebError, WebResult, WellwrittenErrorCode};
 
 /// Which backend to compute on.
@@ -141,7 +141,8 @@ impl WasmBuffer {
 #[wasm_bindgen]
 impl WasmSlice {
     /// The bytes of this slice from `start` up to, not including, `end`.
-    pub fn slice(&self, start: u64, end: u64) -> WebResult<WasmSlice> {
+    pub fn slice(&self, start: f64, end: f64) -> WebResult<WasmSlice> {
+        let (start, end) = (whole_number("start", start)?, whole_number("end", end)?);
         self.binding
             .slice(start, end)
             .map(|binding| Self { binding })
@@ -206,7 +207,8 @@ impl WasmDevice {
     }
 
     /// Reserves zeroed bytes.
-    pub fn alloc(&self, size_bytes: u64, label: Option<String>) -> WebResult<WasmBuffer> {
+    pub fn alloc(&self, size_bytes: f64, label: Option<String>) -> WebResult<WasmBuffer> {
+        let size_bytes = whole_number("sizeBytes", size_bytes)?;
         let buffer = self
             .device
             .alloc(size_bytes, label.as_deref().unwrap_or("unnamed"))?;
@@ -250,13 +252,19 @@ impl WasmDevice {
         &self,
         kernel: &WasmKernel,
         bindings: &WasmBindings,
-        x: u32,
-        y: u32,
-        z: u32,
+        x: f64,
+        y: f64,
+        z: f64,
     ) -> WebResult<()> {
+        let mut workgroups = [0; 3];
+        for ((count, name), value) in workgroups.iter_mut().zip(["x", "y", "z"]).zip([x, y, z]) {
+            // Counts above 32 bits are over every device's limit, which says so by name.
+            let wanted = whole_number(&format!("workgroups in {name}"), value)?;
+            *count = u32::try_from(wanted).unwrap_or(u32::MAX);
+        }
         Ok(self
             .device
-            .launch(&kernel.kernel, &bindings.bindings, [x, y, z])?)
+            .launch(&kernel.kernel, &bindings.bindings, workgroups)?)
     }
 
     /// Reads a slice: the bytes, or an error `UNWRITTEN` whose context is the report.

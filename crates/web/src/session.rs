@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use js_sys::{Function, Uint8Array};
+use js_sys::{BigInt, Function, Uint8Array};
 use serde::{Deserialize, Serialize};
 use tsify::Tsify;
 use wasm_bindgen::JsValue;
@@ -15,7 +15,7 @@ use wellwritten_session::{
 };
 use wellwritten_store::GenerationInfo;
 
-use crate::convert::{from_js, to_js};
+use crate::convert::{from_js, to_js, unsigned, whole_number};
 use crate::error::{WebError, WebResult, WellwrittenErrorCode};
 use crate::fault::{FaultSpec, list_faults};
 use crate::session_config::SessionConfig;
@@ -163,7 +163,8 @@ impl WasmSession {
 
     /// Takes `count` transitions.
     #[wasm_bindgen(unchecked_return_type = "SessionStatus")]
-    pub async fn step(&self, count: u32) -> WebResult<JsValue> {
+    pub async fn step(&self, count: f64) -> WebResult<JsValue> {
+        let count = whole_number("count", count)?;
         self.host()?.step(count).await?;
         self.status()
     }
@@ -227,29 +228,38 @@ impl WasmSession {
     #[wasm_bindgen(unchecked_return_type = "TaintSpan[]")]
     pub fn taint(
         &self,
-        buffer_id: u64,
-        start: Option<u64>,
-        end: Option<u64>,
-        spans: Option<u32>,
+        buffer_id: BigInt,
+        start: Option<BigInt>,
+        end: Option<BigInt>,
+        spans: Option<f64>,
     ) -> WebResult<JsValue> {
+        let buffer_id = unsigned("bufferId", buffer_id)?;
+        let start = start.map(|start| unsigned("start", start)).transpose()?;
+        let end = end.map(|end| unsigned("end", end)).transpose()?;
+        let spans = spans
+            .map(|spans| whole_number("spans", spans))
+            .transpose()?;
         let whole = self.host()?.binding(buffer_id)?;
         let end = end.unwrap_or(whole.size_bytes());
         let range = slice(&whole, start.unwrap_or(0), end)?;
         Ok(to_js(&match spans {
-            Some(spans) => self.host()?.device.taint_limited(&range, spans as usize)?,
+            Some(spans) => self.host()?.device.taint_limited(&range, usize::try_from(spans).unwrap_or(usize::MAX))?,
             None => self.host()?.device.taint(&range)?,
         }))
     }
 
     /// The bytes from `start` to `end`, or an error `UNWRITTEN` whose context is the report.
-    pub async fn read(&self, buffer_id: u64, start: u64, end: u64) -> WebResult<Uint8Array> {
+    pub async fn read(&self, buffer_id: BigInt, start: BigInt, end: BigInt) -> WebResult<Uint8Array> {
+        let buffer_id = unsigned("bufferId", buffer_id)?;
+        let (start, end) = (unsigned("start", start)?, unsigned("end", end)?);
         let range = slice(&self.host()?.binding(buffer_id)?, start, end)?;
         let bytes = self.host()?.device.read(&range).await?;
         Ok(Uint8Array::from(bytes.as_slice()))
     }
 
     /// Asks the owner of a buffer to do the work that wrote it again.
-    pub async fn rewrite(&self, buffer_id: u64) -> WebResult<()> {
+    pub async fn rewrite(&self, buffer_id: BigInt) -> WebResult<()> {
+        let buffer_id = unsigned("bufferId", buffer_id)?;
         self.host()?.rewrite(buffer_id).await
     }
 
@@ -366,7 +376,9 @@ impl WasmSession {
 
     /// The transitions that lead to the present, oldest first, by the boundary they began at.
     #[wasm_bindgen(unchecked_return_type = "TraceRecord[]")]
-    pub fn trace(&self, from: Option<u64>, to: Option<u64>) -> WebResult<JsValue> {
+    pub fn trace(&self, from: Option<BigInt>, to: Option<BigInt>) -> WebResult<JsValue> {
+        let from = from.map(|from| unsigned("from", from)).transpose()?;
+        let to = to.map(|to| unsigned("to", to)).transpose()?;
         let (records, _) = self.host()?.coordinator.trace();
         let range = from.unwrap_or(0)..to.unwrap_or(u64::MAX);
         let wanted: Vec<TraceRecord> = records

@@ -135,7 +135,7 @@ impl SessionHost {
 
     /// Takes `count` transitions. A paused session resumes for it and is paused again afterwards, as a
     /// debugger steps.
-    pub async fn step(&self, count: u32) -> WebResult<()> {
+    pub async fn step(&self, count: u64) -> WebResult<()> {
         let _turn = self.turn.lock().await;
         let was_paused = matches!(self.coordinator.phase(), Phase::Paused { .. });
         if was_paused {
@@ -167,9 +167,8 @@ impl SessionHost {
         }
         let outcome = self.run_until_stopped(options).await;
         self.running.set(false);
-        if matches!(self.coordinator.phase(), Phase::Ready { .. }) {
-            self.coordinator.pause()?;
-        }
+        // Refused only where nothing runs on: starting, failed, restoring.
+        let _ = self.coordinator.pause();
         outcome
     }
 
@@ -180,26 +179,23 @@ impl SessionHost {
                 self.coordinator.resume()?;
             }
         }
-        loop {
-            match self.coordinator.run(options).await {
-                // A checkpoint is being captured: go on when it has its turn behind it.
-                Err(SessionError::Busy { .. }) => {
-                    drop(self.turn.lock().await);
-                    self.clock.sleep_ns(0).await;
-                }
-                outcome => return Ok(outcome.map(drop)?),
-            }
-        }
+        self.coordinator.run(options).await?;
+        Ok(())
     }
 
     /// Pauses at the next committed boundary, and returns there.
     pub async fn pause(&self) -> WebResult<()> {
         self.coordinator.pause()?;
+        self.stopped().await;
         let _turn = self.turn.lock().await;
+        Ok(())
+    }
+
+    /// Waits until `run` has ended. Never while holding the turn: the run may be waiting for it.
+    async fn stopped(&self) {
         while self.running.get() {
             self.clock.sleep_ns(1_000_000).await;
         }
-        Ok(())
     }
 
     /// Goes from paused to ready.
@@ -297,11 +293,9 @@ impl SessionHost {
 
     /// Waits for what is under way, then destroys the device. Dropping the host gives the store back.
     pub async fn close(&self) {
-        if self.running.get() && self.coordinator.pause().is_ok() {
-            while self.running.get() {
-                self.clock.sleep_ns(1_000_000).await;
-            }
-        }
+        // Refused in a phase in which no run goes on.
+        let _ = self.coordinator.pause();
+        self.stopped().await;
         let _turn = self.turn.lock().await;
         self.device.close();
         self.events.send(&WebSessionEvent::Stopped);

@@ -81,7 +81,7 @@ fn buffers(session: &WasmSession) -> BTreeMap<String, (u64, u64, String)> {
 async fn all_bytes(session: &WasmSession) -> BTreeMap<String, Vec<u8>> {
     let mut bytes = BTreeMap::new();
     for (label, (id, size, _)) in buffers(session) {
-        let read = session.read(id, 0, size).await.expect("state reads");
+        let read = session.read(id.into(), 0.into(), size.into()).await.expect("state reads");
         bytes.insert(label, read.to_vec());
     }
     bytes
@@ -93,7 +93,7 @@ async fn every_byte_of_state_is_the_same_on_webgpu_and_on_the_cpu() {
     let cpu = open("cpu", "memory", "on-cpu").await;
     assert_eq!(text(&gpu.status().expect("open"), "backend.kind"), "webgpu");
     assert_eq!(text(&cpu.status().expect("open"), "backend.kind"), "cpu");
-    for (steps, boundary) in [(0, 0), (1, 1), (2, 3), (17, 20)] {
+    for (steps, boundary) in [(0.0, 0), (1.0, 1), (2.0, 3), (17.0, 20)] {
         gpu.step(steps).await.expect("steps on WebGPU");
         cpu.step(steps).await.expect("steps on the CPU");
         let (left, right) = (all_bytes(&gpu).await, all_bytes(&cpu).await);
@@ -108,7 +108,7 @@ async fn every_byte_of_state_is_the_same_on_webgpu_and_on_the_cpu() {
         assert_eq!(left.len(), right.len());
     }
     // Canary: one more step is other bytes, and the comparison above would have noticed.
-    gpu.step(1).await.expect("steps");
+    gpu.step(1.0).await.expect("steps");
     assert!(all_bytes(&gpu).await != all_bytes(&cpu).await);
     gpu.close().await;
     cpu.close().await;
@@ -117,12 +117,12 @@ async fn every_byte_of_state_is_the_same_on_webgpu_and_on_the_cpu() {
 #[wasm_bindgen_test]
 async fn broken_rewritten_saved_lost_and_restored_equals_never_broken() {
     let session = open("webgpu", "memory", "broken").await;
-    session.step(10).await.expect("steps");
+    session.step(10.0).await.expect("steps");
     session
         .arm(js(&json!({ "name": "invalid-shader", "kernel": "field" })))
         .expect("arms");
-    session.step(1).await.expect("the broken step commits");
-    let error = JsValue::from(refused(session.step(1).await));
+    session.step(1.0).await.expect("the broken step commits");
+    let error = JsValue::from(refused(session.step(1.0).await));
     assert_eq!(text(&error, "code"), "UNWRITTEN");
     assert!(text(&error, "message").contains("shader `field` failed to compile"));
     assert_eq!(integer(&session.status().expect("open"), "boundary"), 11);
@@ -137,15 +137,15 @@ async fn broken_rewritten_saved_lost_and_restored_equals_never_broken() {
     assert!(label.starts_with("world/field-"));
     assert_eq!(state, "failed");
     assert_eq!(
-        code(refused(session.read(*id, 0, *size).await)),
+        code(refused(session.read((*id).into(), 0.into(), (*size).into()).await)),
         "UNWRITTEN"
     );
     assert_eq!(
         code(refused(session.checkpoint(empty()).await)),
         "UNWRITTEN"
     );
-    session.rewrite(*id).await.expect("the world can redo it");
-    session.read(*id, 0, *size).await.expect("and it reads");
+    session.rewrite((*id).into()).await.expect("the world can redo it");
+    session.read((*id).into(), 0.into(), (*size).into()).await.expect("and it reads");
 
     let outcome = session.checkpoint(empty()).await.expect("saves");
     assert_eq!(text(&outcome, "kind"), "committed");
@@ -156,14 +156,14 @@ async fn broken_rewritten_saved_lost_and_restored_equals_never_broken() {
         text(&session.status().expect("open"), "phase.kind"),
         "failed"
     );
-    assert_eq!(code(refused(session.step(1).await)), "INVALID_PHASE");
+    assert_eq!(code(refused(session.step(1.0).await)), "INVALID_PHASE");
     session.replace_participants().await.expect("replaced");
     let report = session.restore(empty()).await.expect("restored");
     assert_eq!(text(&report, "toEpoch"), "e2");
-    session.step(4).await.expect("steps on");
+    session.step(4.0).await.expect("steps on");
 
     let unbroken = open("cpu", "memory", "broken").await;
-    unbroken.step(15).await.expect("steps");
+    unbroken.step(15.0).await.expect("steps");
     let records = unbroken.trace(None, None).expect("open");
     let carried = session
         .compare_trace(records.clone(), js(&json!({ "rebaseFrom": "e2" })))
@@ -185,14 +185,14 @@ async fn broken_rewritten_saved_lost_and_restored_equals_never_broken() {
 async fn a_checkpoint_in_opfs_outlives_its_session_and_opens_as_an_envelope() {
     let id = "outlives";
     let session = open("auto", "opfs", id).await;
-    session.step(2).await.expect("steps");
+    session.step(2.0).await.expect("steps");
     let outcome = session.checkpoint(empty()).await.expect("saves");
     let checkpoint = text(&outcome, "checkpointId");
     let second =
         WasmSession::create(js(&json!({ "sessionId": id })), Function::new_no_args("")).await;
     assert_eq!(code(refused(second)), "STORE_LOCKED");
     session.close().await;
-    assert_eq!(code(refused(session.step(1).await)), "CLOSED");
+    assert_eq!(code(refused(session.step(1.0).await)), "CLOSED");
     assert_eq!(code(refused(session.status())), "CLOSED");
 
     let config = json!({ "sessionId": id, "resume": "latest" });
@@ -200,7 +200,7 @@ async fn a_checkpoint_in_opfs_outlives_its_session_and_opens_as_an_envelope() {
         .await
         .expect("the lock is free again");
     assert_eq!(integer(&resumed.status().expect("open"), "boundary"), 2);
-    resumed.step(1).await.expect("goes on");
+    resumed.step(1.0).await.expect("goes on");
 
     let file = resumed
         .export_generation(&checkpoint)

@@ -79,7 +79,11 @@ export class ByteDetail extends ModelElement {
         color: var(--failed);
       }
       .kind {
-        font-weight: 600;
+        padding: 0 5px;
+        border: 1px solid currentColor;
+        border-radius: 3px;
+        color: var(--failed);
+        font-size: 11px;
       }
       .source {
         padding: 4px 0 0;
@@ -225,7 +229,7 @@ export class ByteDetail extends ModelElement {
           Root failure ${String(failure.id)} in <code>${failure.work}</code>${own ? ", whose own bytes these are" : ""}
         </h3>
         <div class="message" data-testid="root-failure">
-          <span class="kind">${words(failure.kind)}.</span> ${sentence(failure.message)}${source(failure.message)}
+          <span class="kind">${words(failure.kind)}</span> ${sentence(failure.message)}${source(failure.message)}
         </div>
       </section>
       ${

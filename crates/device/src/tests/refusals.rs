@@ -76,6 +76,20 @@ fn a_storage_binding_over_the_limit() {
 }
 
 #[test]
+fn a_launch_of_no_workgroups_does_not_make_failed_bytes_trusted() {
+    for under in BOTH {
+        let rig = Rig::new(under);
+        let a = rig.alloc(16, "a");
+        for workgroups in [[0, 1, 1], [1, 0, 1], [4, 4, 0], [0, 0, 0]] {
+            assert!(matches!(
+                refused(&rig, &[write_all(&a)], workgroups),
+                DeviceError::NoWorkgroups { .. }
+            ));
+        }
+    }
+}
+
+#[test]
 fn bindings_out_of_alignment_empty_or_conflicting() {
     for under in BOTH {
         let rig = Rig::new(under);

@@ -5,6 +5,12 @@ use crate::{Coordinator, Phase, SessionError, SessionEvent, Status};
 /// Nanoseconds in a second.
 const SECOND_NS: f64 = 1e9;
 
+/// How long to leave the session to an operation that is in the way of the next step, in nanoseconds.
+const OTHERS_TURN_NS: u64 = 1_000_000;
+
+/// How long a paced run sleeps before it looks whether it was paused, in nanoseconds.
+const LONGEST_SLEEP_NS: u64 = 50_000_000;
+
 /// How to step in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RunOptions {
@@ -73,32 +79,50 @@ impl Coordinator {
     /// Steps until paused, until the named boundary, until the episode is over, or until something goes wrong.
     ///
     /// Paced steps begin at absolute deadlines; one that is late begins at once and is counted, and no step is ever
-    /// skipped to catch up. Between two steps other work gets its turn.
+    /// skipped to catch up. Between two steps other work gets its turn: a checkpoint that is being captured, a step
+    /// that someone else takes, are waited for and stop nothing.
     pub async fn run(&self, options: RunOptions) -> Result<Status, SessionError> {
-        let interval_ns = options
-            .steps_per_second
-            .filter(|rate| *rate > 0.0)
-            .map(|rate| SECOND_NS / rate);
+        let interval_ns = options.steps_per_second.filter(|rate| *rate > 0.0).map(|rate| SECOND_NS / rate);
         let began_ns = self.clock.now_ns();
         let mut due_ns = 0.0;
-        if !matches!(self.phase(), Phase::Ready { .. }) {
+        if self.is_standing() {
             return Err(self.refuse_phase("run"));
         }
-        while let Phase::Ready { boundary } = self.phase() {
+        while !self.is_standing() {
+            let Phase::Ready { boundary } = self.phase() else {
+                self.clock.sleep_ns(OTHERS_TURN_NS).await;
+                continue;
+            };
             if options.until.is_some_and(|until| boundary >= until) {
                 break;
             }
             self.wait_until(began_ns, due_ns).await;
-            // A pause while waiting takes effect at once, and then there is no step to take.
-            if !matches!(self.phase(), Phase::Ready { .. }) {
-                break;
+            // A pause while waiting takes effect at once, and then there is no step to take; someone else's step
+            // may have reached the boundary.
+            if self.phase() != (Phase::Ready { boundary }) {
+                continue;
             }
-            self.step().await?;
+            match self.step().await {
+                Err(SessionError::Busy { .. }) => {
+                    self.clock.sleep_ns(OTHERS_TURN_NS).await;
+                    continue;
+                }
+                outcome => outcome?,
+            };
             if let Some(interval_ns) = interval_ns {
                 due_ns += interval_ns;
             }
         }
         Ok(self.status())
+    }
+
+    /// Whether nothing moves here until someone does something about it: no phase of a transition or a capture, which
+    /// end by themselves, and not ready.
+    fn is_standing(&self) -> bool {
+        matches!(
+            self.phase(),
+            Phase::Starting | Phase::Paused { .. } | Phase::Failed | Phase::Restoring { .. } | Phase::Resetting { .. }
+        )
     }
 
     /// Waits for the deadline `due_ns` after `began_ns`, or notes by how much it was missed.
@@ -119,6 +143,15 @@ impl Coordinator {
                 state.late_steps += 1;
             }
         }
-        self.clock.sleep_ns(early_ns as u64).await;
+        let mut left_ns = early_ns as u64;
+        loop {
+            // In short sleeps, so that a pause of a slow run is heard when it is asked for.
+            let sleep_ns = left_ns.min(LONGEST_SLEEP_NS);
+            self.clock.sleep_ns(sleep_ns).await;
+            left_ns -= sleep_ns;
+            if left_ns == 0 || self.is_standing() {
+                return;
+            }
+        }
     }
 }

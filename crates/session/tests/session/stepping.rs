@@ -465,3 +465,53 @@ fn a_run_keeps_absolute_deadlines_and_stops_where_told() {
     );
     assert_eq!(status.late_steps, 0);
 }
+
+/// What others do at the same time is waited for; only a pause, a boundary or a failure ends a run.
+#[test]
+fn a_run_is_not_stopped_by_checkpoints_and_steps_of_others() {
+    let rig = Rig::ready();
+    let run = rig.session.run(RunOptions {
+        steps_per_second: None,
+        until: Some(12),
+    });
+    let others = async {
+        let (mut saved, mut stepped) = (0, 0);
+        while rig.session.status().boundary < 10 {
+            // Long enough that the run wakes in the middle of a capture, and of a step that is not its own.
+            rig.bench.arm("world.capture", Fault::Delay(5));
+            rig.bench.arm("world.advance", Fault::Delay(3));
+            match rig.session.checkpoint(None).await {
+                Ok(_) => saved += 1,
+                Err(error) => assert!(matches!(error, SessionError::Busy { .. } | SessionError::CheckpointIdUsed { .. }), "{error}"),
+            }
+            match rig.session.step().await {
+                Ok(_) => stepped += 1,
+                Err(error) => assert!(matches!(error, SessionError::Busy { .. }), "{error}"),
+            }
+            turns_pass(1).await;
+        }
+        (saved, stepped)
+    };
+    let (status, (saved, _)) = block_on(join(run, others));
+    assert_eq!(status.unwrap().phase, Phase::Ready { boundary: 12 });
+    assert!(saved > 0, "a checkpoint fell into the run");
+}
+
+#[test]
+fn a_pause_of_a_slow_run_is_heard_at_once() {
+    let rig = Rig::ready();
+    let run = rig.session.run(RunOptions {
+        steps_per_second: Some(0.001),
+        until: None,
+    });
+    let pause = async {
+        while rig.session.status().boundary < 1 {
+            turns_pass(1).await;
+        }
+        turns_pass(5).await;
+        rig.session.pause().unwrap();
+    };
+    let (status, ()) = block_on(join(run, pause));
+    assert_eq!(status.unwrap().phase, Phase::Paused { boundary: 1 });
+    assert!(rig.clock.now_ns.get() < 1_000_000_000, "long before the next step was due");
+}
