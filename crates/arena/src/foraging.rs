@@ -333,10 +333,13 @@ fn contexts(inspection: &Inspection) -> Result<BTreeMap<Id, TypedValue>, TaskErr
             heading: fly.heading,
         };
         TypedValue::from_serialize(context_schema(), &own)
-            .map(|context| (fly.agent_id.clone(), context))
             .map_err(|error| TaskError::new(error.to_string()))
     };
-    inspection.flies.iter().map(context).collect()
+    let mut contexts = BTreeMap::new();
+    for fly in &inspection.flies {
+        contexts.insert(fly.agent_id.clone(), context(fly)?);
+    }
+    Ok(contexts)
 }
 
 #[cfg(test)]

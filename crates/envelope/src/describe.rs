@@ -11,7 +11,7 @@ use crate::reader::{
     Entry, Header, check_footer, check_footer_digest, check_no_gap, check_padding, check_payload,
     padding, read_entry, read_manifest_json,
 };
-use crate::{Digest, EnvelopeError, EnvelopeRule, EnvelopeVersion, Id, U64, decode};
+use crate::{Digest, EnvelopeError, EnvelopeRule, EnvelopeVersion, Id, U64, decode, sort_few_by};
 
 /// What [`describe`] found. Counters are [`U64`], so they are decimal strings in JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,7 +139,9 @@ pub fn describe(bytes: &[u8]) -> EnvelopeLayout {
     };
     let version = survey.run();
     let Survey { mut parts, .. } = survey;
-    parts.sort_by_key(|part| (part.offset, part.byte_length));
+    sort_few_by(&mut parts, |left, right| {
+        (left.offset, left.byte_length).cmp(&(right.offset, right.byte_length))
+    });
     let sound_bytes = parts
         .iter()
         .take_while(|part| matches!(part.state, PartState::Verified | PartState::Unverified))

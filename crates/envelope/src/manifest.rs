@@ -1,6 +1,6 @@
 //! [`Manifest`]: what a checkpoint holds, for whom, and what it may be restored into.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{Digest, DigestAlgorithm, EnvelopeVersion, Id, RationalNs, Scope, U64};
@@ -21,7 +21,7 @@ impl UnknownFields {
 
 /// The manifest of one envelope. [`crate::encode`] and [`crate::decode`] check what the types cannot
 /// say: that every named payload exists and is named once, and what each version allows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct Manifest {
@@ -29,11 +29,7 @@ pub struct Manifest {
     #[cfg_attr(feature = "typescript", tsify(type = "1 | 2"))]
     pub envelope_version: EnvelopeVersion,
     /// `blake3` in version 2, usually absent in version 1.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional))]
     pub digest_algorithm: Option<DigestAlgorithm>,
     /// The identity every participant's part of the checkpoint shares.
@@ -75,7 +71,7 @@ pub struct Manifest {
 }
 
 /// One port and the agent that drives it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct PortBinding {
@@ -92,7 +88,7 @@ pub struct PortBinding {
 }
 
 /// The identities that decide whether a session can restore this checkpoint.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct Compatibility {
@@ -121,7 +117,7 @@ pub struct Compatibility {
 }
 
 /// The world's part of a checkpoint.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct EnvironmentEntry {
@@ -138,7 +134,7 @@ pub struct EnvironmentEntry {
 }
 
 /// One agent's part of a checkpoint.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct AgentEntry {
@@ -152,11 +148,7 @@ pub struct AgentEntry {
     #[cfg_attr(feature = "typescript", tsify(type = "string"))]
     pub dataset_digest: Digest,
     /// The index it attested to when it was initialised; a later amendment, so it may be absent.
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional, type = "string"))]
     pub index_digest: Option<Digest>,
     /// Version of its model.
@@ -180,7 +172,7 @@ pub struct AgentEntry {
 }
 
 /// The coordinator's part of a checkpoint: each state a payload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct CoordinatorEntry {
@@ -194,7 +186,6 @@ pub struct CoordinatorEntry {
     pub executor_state: Vec<ExecutorEntry>,
     /// The payload that holds the coordinator's own record. The field is always there; version 1 may
     /// say null, version 2 may not.
-    #[serde(deserialize_with = "nullable")]
     #[cfg_attr(feature = "typescript", tsify(type = "string | null"))]
     pub admission_state: Option<Id>,
     /// Where the event numbering stood.
@@ -212,7 +203,7 @@ pub struct CoordinatorEntry {
 }
 
 /// One agent's executor and the payload that holds its state.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct ExecutorEntry {
@@ -253,35 +244,19 @@ pub enum EventWatermarks {
 }
 
 /// Both shapes of [`EventWatermarks`] as JSON spells them.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WatermarkFields {
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
-    last_source_step: Option<U64>,
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
-    issued: Option<U64>,
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
-    last_event_id: Option<Id>,
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
-    last_ordinal: Option<U64>,
+pub(crate) struct WatermarkFields {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last_source_step: Option<U64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) issued: Option<U64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last_event_id: Option<Id>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last_ordinal: Option<U64>,
     #[serde(flatten)]
-    unknown: UnknownFields,
+    pub(crate) unknown: UnknownFields,
 }
 
 /// Event watermarks in neither shape, or in both.
@@ -349,7 +324,7 @@ impl From<EventWatermarks> for WatermarkFields {
 }
 
 /// One row of the manifest's copy of the payload table.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct PayloadRow {
@@ -366,18 +341,4 @@ pub struct PayloadRow {
     #[serde(flatten)]
     #[cfg_attr(feature = "typescript", tsify(type = "{}"))]
     pub unknown: UnknownFields,
-}
-
-/// A field that may be absent but not null: null would not survive a round trip.
-fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
-}
-
-/// A field that may be null but not absent.
-fn nullable<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<T>, D::Error> {
-    Option::deserialize(deserializer)
 }

@@ -1,11 +1,12 @@
 //! What a manifest must say beyond its types: rule 7 of a reader, and what a writer refuses to write.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
 use crate::manifest::UnknownFields;
-use crate::{EnvelopeError, EnvelopeVersion, EventWatermarks, Id, Manifest, PayloadRow, from_json};
+use crate::{
+    EnvelopeError, EnvelopeVersion, EventWatermarks, Id, Manifest, PayloadRow, from_json,
+    sort_few_by,
+};
 
 /// Reads the typed manifest out of its JSON; an error names the field.
 pub(crate) fn read_manifest(value: Value) -> Result<Manifest, EnvelopeError> {
@@ -140,9 +141,11 @@ pub(crate) fn check_references<'a>(
     manifest: &Manifest,
     table: impl Iterator<Item = &'a Id>,
 ) -> Result<(), EnvelopeError> {
-    let mut referred_by: BTreeMap<&Id, Option<String>> = table.map(|name| (name, None)).collect();
+    let mut referred_by: Vec<(&Id, Option<String>)> = table.map(|name| (name, None)).collect();
+    sort_few_by(&mut referred_by, |(left, _), (right, _)| left.cmp(right));
     for (field, name) in references(manifest) {
-        match referred_by.get_mut(name) {
+        let found = referred_by.binary_search_by(|(other, _)| (*other).cmp(name));
+        match found.ok().map(|at| &mut referred_by[at].1) {
             None => {
                 return Err(EnvelopeError::ReferenceMissing {
                     field,

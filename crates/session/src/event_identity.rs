@@ -92,10 +92,11 @@ impl EventLedger {
     /// Every remembered name, and the name the same event has under `to_epoch`.
     #[must_use]
     pub fn rebase_ids(&self, to_epoch: &Id) -> BTreeMap<Id, Id> {
-        self.issued
-            .iter()
-            .map(|(id, event)| (id.clone(), event.id(to_epoch)))
-            .collect()
+        let mut ids = BTreeMap::new();
+        for (id, event) in &self.issued {
+            ids.insert(id.clone(), event.id(to_epoch));
+        }
+        ids
     }
 
     /// The epoch names are issued under.

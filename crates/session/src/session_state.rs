@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use wellwritten_envelope::{Digest, Id, RationalNs};
+use wellwritten_envelope::{Digest, Id, RationalNs, sort_few_by};
 
 use crate::{
     AgentBinding, AgentProfile, AgentTelemetry, Description, DurableMark, EnvironmentDescriptor,
@@ -113,7 +113,9 @@ impl SessionState {
         mut agents: Vec<AgentBinding>,
         task: Box<dyn Task>,
     ) -> Self {
-        agents.sort_by(|left, right| left.agent_id.cmp(&right.agent_id));
+        sort_few_by(&mut agents, |left, right| {
+            left.agent_id.cmp(&right.agent_id)
+        });
         let epoch = first_epoch
             .clone()
             .unwrap_or_else(|| Id::parse("e0").expect("a legal id"));

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use wellwritten_envelope::{U64, canonical_text, to_json};
+use wellwritten_envelope::{U64, canonical_text, sort_few_by, to_json};
 
 use crate::{Behaviour, TraceRecord};
 
@@ -111,12 +111,12 @@ pub fn compare_traces(left: &[TraceRecord], right: &[TraceRecord]) -> TraceDiff 
 /// The behaviour as JSON, agents and views by name.
 fn normal(behaviour: &Behaviour) -> Value {
     let mut behaviour = behaviour.clone();
-    behaviour
-        .agents
-        .sort_by(|left, right| left.agent_id.cmp(&right.agent_id));
-    behaviour
-        .observation_boundaries
-        .sort_by(|left, right| left.view_id.cmp(&right.view_id));
+    sort_few_by(&mut behaviour.agents, |left, right| {
+        left.agent_id.cmp(&right.agent_id)
+    });
+    sort_few_by(&mut behaviour.observation_boundaries, |left, right| {
+        left.view_id.cmp(&right.view_id)
+    });
     to_json(&behaviour).expect("a behaviour is strings and lists of them")
 }
 

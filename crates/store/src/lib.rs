@@ -68,6 +68,7 @@ mod damage;
 mod envelope_words;
 mod epoch_history;
 pub mod file_name;
+mod file_names;
 mod generation_info;
 mod medium_error;
 mod memory_medium;

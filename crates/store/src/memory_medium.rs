@@ -1,7 +1,6 @@
 //! A medium that lasts as long as the program: for `store: "memory"`, and for tests without faults.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use async_trait::async_trait;
@@ -11,14 +10,32 @@ use crate::store_medium::{FileEntry, StoreMedium, Usage};
 
 #[derive(Debug, Default)]
 struct Folder {
-    files: BTreeMap<String, Vec<u8>>,
+    /// By name.
+    files: Vec<(String, Vec<u8>)>,
     locked: bool,
     quota_bytes: Option<u64>,
 }
 
 impl Folder {
+    fn find(&self, name: &str) -> Result<usize, usize> {
+        self.files
+            .binary_search_by(|(other, _)| other.as_str().cmp(name))
+    }
+
+    fn put(&mut self, name: &str, bytes: Vec<u8>) {
+        match self.find(name) {
+            Ok(at) => self.files[at].1 = bytes,
+            Err(at) => self.files.insert(at, (name.to_owned(), bytes)),
+        }
+    }
+
+    fn take(&mut self, name: &str) -> Result<Vec<u8>, MediumError> {
+        let at = self.find(name).map_err(|_| not_found(name))?;
+        Ok(self.files.remove(at).1)
+    }
+
     fn used_bytes(&self) -> u64 {
-        self.files.values().map(|bytes| byte_length(bytes)).sum()
+        self.files.iter().map(|(_, bytes)| byte_length(bytes)).sum()
     }
 }
 
@@ -88,7 +105,7 @@ impl StoreMedium for MemoryMedium {
 
     async fn write_new(&self, name: &str, bytes: &[u8]) -> Result<(), MediumError> {
         let mut folder = self.folder.borrow_mut();
-        if folder.files.contains_key(name) {
+        if folder.find(name).is_ok() {
             return Err(MediumError::AlreadyExists {
                 file: name.to_owned(),
             });
@@ -103,12 +120,12 @@ impl StoreMedium for MemoryMedium {
                 });
             }
         }
-        folder.files.insert(name.to_owned(), bytes.to_vec());
+        folder.put(name, bytes.to_vec());
         Ok(())
     }
 
     async fn sync(&self, name: &str) -> Result<(), MediumError> {
-        if self.folder.borrow().files.contains_key(name) {
+        if self.folder.borrow().find(name).is_ok() {
             Ok(())
         } else {
             Err(not_found(name))
@@ -117,8 +134,8 @@ impl StoreMedium for MemoryMedium {
 
     async fn rename_over(&self, from: &str, to: &str) -> Result<(), MediumError> {
         let mut folder = self.folder.borrow_mut();
-        let bytes = folder.files.remove(from).ok_or_else(|| not_found(from))?;
-        folder.files.insert(to.to_owned(), bytes);
+        let bytes = folder.take(from)?;
+        folder.put(to, bytes);
         Ok(())
     }
 
@@ -128,11 +145,8 @@ impl StoreMedium for MemoryMedium {
 
     async fn read(&self, name: &str) -> Result<Vec<u8>, MediumError> {
         let folder = self.folder.borrow();
-        folder
-            .files
-            .get(name)
-            .cloned()
-            .ok_or_else(|| not_found(name))
+        let at = folder.find(name).map_err(|_| not_found(name))?;
+        Ok(folder.files[at].1.clone())
     }
 
     async fn list(&self) -> Result<Vec<FileEntry>, MediumError> {
@@ -148,12 +162,7 @@ impl StoreMedium for MemoryMedium {
     }
 
     async fn remove(&self, name: &str) -> Result<(), MediumError> {
-        let mut folder = self.folder.borrow_mut();
-        folder
-            .files
-            .remove(name)
-            .map(drop)
-            .ok_or_else(|| not_found(name))
+        self.folder.borrow_mut().take(name).map(drop)
     }
 
     async fn usage(&self) -> Result<Usage, MediumError> {

@@ -1,6 +1,5 @@
 //! A store that is open for writing: leftovers, commits, rotation.
 
-use std::collections::BTreeSet;
 use std::ops::Deref;
 
 use wellwritten_envelope::{Digest, Id, U64};
@@ -8,6 +7,7 @@ use wellwritten_envelope::{Digest, Id, U64};
 use crate::commit::{Certainty, CommitError, CommitStep, Committed, GenerationBytes};
 use crate::envelope_words;
 use crate::file_name;
+use crate::file_names::FileNames;
 use crate::generation_info::GenerationInfo;
 use crate::medium_error::MediumError;
 use crate::open_report::{KeptFile, KeptReason, LeftoverFile, OpenReport};
@@ -38,7 +38,7 @@ pub struct Store<M: StoreMedium> {
     /// it may come back, and nothing that it lists may be deleted.
     durable: bool,
     /// Files this store made and no longer needs, if they exist at all.
-    leftovers: BTreeSet<String>,
+    leftovers: FileNames,
     _lock: M::Lock,
 }
 
@@ -65,7 +65,7 @@ impl<M: StoreMedium> Store<M> {
             config,
             stale: false,
             durable: false,
-            leftovers: BTreeSet::new(),
+            leftovers: FileNames::default(),
             _lock: lock,
         };
         // A process may have died between a rename and its sync, and then the manifest just read is not
@@ -164,8 +164,9 @@ impl<M: StoreMedium> Store<M> {
         let mut next = self.reader.manifest.clone();
         let dropped = next.add(info.clone(), self.config.keep_generations);
         let certainty = self.publish(next).await?;
-        self.leftovers
-            .extend(dropped.iter().map(|generation| generation.file.clone()));
+        for generation in &dropped {
+            self.leftovers.insert(generation.file.clone());
+        }
         // A file that stays is not a failure of this commit: it is tried again by the next one.
         let _ = self.remove_leftovers().await;
         Ok(Committed {

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wellwritten_envelope::{
     Digest, Id, StrictJsonError, canonical_json, canonical_text, from_json, parse_strict_json,
+    sort_few_by,
 };
 
 use crate::epoch_history::EpochHistory;
@@ -244,7 +245,7 @@ impl StoreManifest {
             .iter()
             .map(|generation| &generation.checkpoint_id);
         let mut ids: Vec<_> = listed.chain(&self.retired).collect();
-        ids.sort();
+        sort_few_by(&mut ids, Ord::cmp);
         if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(ManifestFault::IdTwice {
                 checkpoint_id: pair[0].clone(),

@@ -1,7 +1,7 @@
 //! What a completed transition leaves in the trace.
 
 use serde_json::json;
-use wellwritten_envelope::{CanonicalError, Scope, U64, digest_json};
+use wellwritten_envelope::{CanonicalError, Scope, U64, digest_json, sort_few_by};
 
 use crate::coordinator::Fault;
 use crate::session_state::Link;
@@ -84,7 +84,9 @@ fn behaviour(completed: &Completed<'_>) -> Result<Behaviour, CanonicalError> {
             frame_digest: Some(view.pixels.digest()),
         })
         .collect();
-    views.sort_by(|left, right| left.view_id.cmp(&right.view_id));
+    sort_few_by(&mut views, |left: &ViewBehaviour, right| {
+        left.view_id.cmp(&right.view_id)
+    });
     let rewarded = completed
         .evaluation
         .outcomes
