@@ -49,16 +49,19 @@ impl<K, V> SortedMap<K, V> {
     }
 
     /// Every entry in key order.
+    #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &V)> + ExactSizeIterator {
         self.entries.iter().map(|(key, value)| (key, value))
     }
 
     /// Every key in order.
+    #[must_use]
     pub fn keys(&self) -> impl DoubleEndedIterator<Item = &K> + ExactSizeIterator {
         self.entries.iter().map(|(key, _)| key)
     }
 
     /// Every value in key order.
+    #[must_use]
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &V> + ExactSizeIterator {
         self.entries.iter().map(|(_, value)| value)
     }
@@ -219,6 +222,7 @@ impl<K> SortedSet<K> {
     }
 
     /// Every one in order.
+    #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &K> + ExactSizeIterator {
         self.keys.keys()
     }

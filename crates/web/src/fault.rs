@@ -1,12 +1,13 @@
 //! Every fault a person can inject, by name.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use tsify::Tsify;
 use wellwritten_arena::{FaultBoard, KernelName, fault_catalogue};
 use wellwritten_envelope::Id;
 
 /// A fault to arm. Two act at once: `device-loss` and `kill-participant`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Tsify)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Tsify)]
 #[serde(
     tag = "name",
     rename_all = "kebab-case",
@@ -34,6 +35,41 @@ pub enum FaultSpec {
 
 fn once() -> bool {
     true
+}
+
+/// Read from the fields of all faults at once, which is far less code than a reader for each.
+impl<'de> Deserialize<'de> for FaultSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        enum Name {
+            InvalidShader,
+            DeviceLoss,
+            KillParticipant,
+        }
+
+        #[derive(Deserialize)]
+        struct Fields {
+            name: Name,
+            kernel: Option<KernelName>,
+            #[serde(default = "once")]
+            once: bool,
+            participant: Option<Id>,
+        }
+
+        let fields = Fields::deserialize(deserializer)?;
+        let missing = |field| move || D::Error::missing_field(field);
+        Ok(match fields.name {
+            Name::InvalidShader => Self::InvalidShader {
+                kernel: fields.kernel.ok_or_else(missing("kernel"))?,
+                once: fields.once,
+            },
+            Name::DeviceLoss => Self::DeviceLoss,
+            Name::KillParticipant => Self::KillParticipant {
+                participant: fields.participant.ok_or_else(missing("participant"))?,
+            },
+        })
+    }
 }
 
 /// A choice a fault offers.
