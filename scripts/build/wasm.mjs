@@ -19,6 +19,12 @@ const WASM_FEATURES = [
   "multivalue",
 ].map((feature) => `--enable-${feature}`);
 
+/** Where cargo puts what it builds. */
+function targetFolder(env) {
+  const metadata = answerOf("cargo", ["metadata", "--no-deps", "--format-version", "1"], { env });
+  return JSON.parse(metadata).target_directory;
+}
+
 /** @type {import('./stage.mjs').Stage} */
 export const wasmStage = {
   name: "wasm module",
@@ -47,18 +53,21 @@ export const wasmStage = {
   },
   async build() {
     rmSync(project.wasmOut, { recursive: true, force: true });
-    // wasm-pack's own optimiser is skipped for the one that package-lock.json pins.
-    const options = [
-      "--target",
-      "web",
-      "--release",
-      "--no-opt",
-      "--no-pack",
-      "--mode",
-      "no-install",
+    // Not through wasm-pack, which builds the crate as a Rust library too, and then without link-time optimisation.
+    const env = toolEnvironment(wasmEnvironment());
+    const target = "wasm32-unknown-unknown";
+    const crate = [
+      "--manifest-path",
+      `${project.wasmCrate}/Cargo.toml`,
+      "--lib",
+      "--crate-type",
+      "cdylib",
     ];
-    const args = ["build", project.wasmCrate, ...options, "--out-dir", "../../dist/wasm"];
-    await mustRun("wasm-pack", args, { env: toolEnvironment(wasmEnvironment()) });
+    await mustRun("cargo", ["rustc", "--release", "--target", target, ...crate], { env });
+    const built = `${targetFolder(env)}/${target}/release/wellwritten_web.wasm`;
+    await mustRun("wasm-bindgen", ["--target", "web", "--out-dir", project.wasmOut, built], {
+      env,
+    });
     const optimised = `${wasmModule}.optimised`;
     const wasmOpt = `${project.nodeModules}/.bin/wasm-opt`;
     // Functions in the order of their names: copies of a generic one lie side by side, where gzip finds them.
