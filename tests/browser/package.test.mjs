@@ -220,6 +220,50 @@ test("mistakes are typed errors that name limit, request and grant, and change n
   assert.deepEqual(errors.untouched, [0]);
 });
 
+test("a read is of the moment it is asked for, whatever is done to the buffer next", async () => {
+  const found = await page.evaluate(async () => {
+    const { createGuardedDevice } = await import("/pkg/wellwritten.js");
+    const results = {};
+    for (const backend of ["webgpu", "cpu"]) {
+      const device = await createGuardedDevice({ backend });
+      const wgsl = `@group(0) @binding(0) var<storage, read_write> a: array<u32>;
+        @compute @workgroup_size(1) fn main() { a[0] = no_such_value; }`;
+      const broken = device.kernel(
+        backend === "webgpu"
+          ? { label: "broken", wgsl }
+          : {
+              label: "broken",
+              run: () => {
+                throw new Error("broken");
+              },
+            },
+      );
+      const first = async (then) => {
+        const buffer = device.alloc(16);
+        device.write(buffer, new Uint8Array(16).fill(1));
+        const read = device.read(buffer);
+        then(buffer);
+        return read.then(
+          (bytes) => bytes[0],
+          (error) => error.code,
+        );
+      };
+      results[backend] = [
+        await first((buffer) => device.write(buffer, new Uint8Array(16).fill(2))),
+        await first((buffer) => device.launch(broken, [{ slice: buffer, access: "write" }], [1])),
+        await first((buffer) => buffer.free()),
+        await first((buffer) => {
+          buffer.free();
+          device.write(device.alloc(16), new Uint8Array(16).fill(3));
+        }),
+      ];
+      device.close();
+    }
+    return results;
+  });
+  assert.deepEqual(found, { webgpu: [1, 1, 1, 1], cpu: [1, 1, 1, 1] });
+});
+
 test("losing the device refuses every read by name until it is recovered", async () => {
   const answers = await page.evaluate(async () => {
     const { createGuardedDevice } = await import("/pkg/wellwritten.js");

@@ -234,13 +234,17 @@ impl GuardedDevice {
         self.act(|state| state.launch(kernel, bindings, workgroups))
     }
 
-    /// Returns the bytes, or the report of why not. Submits, and waits for everything the bytes
-    /// depend on. Work launched after the call does not change what it returns.
+    /// Returns the bytes, or the report of why not. Submits at the call, not when it is first polled; the
+    /// future waits for everything the bytes depend on. What is done after the call, a launch, a write, even
+    /// freeing the buffer, does not change what it returns; only losing the device does.
     ///
     /// # Errors
     /// [`ReadError::Unwritten`] when some byte was not last written by work that succeeded.
-    pub async fn read(&self, source: &BufferBinding) -> Result<Vec<u8>, ReadError> {
-        let (watch, mut copy) = self.act(|state| {
+    pub fn read(
+        &self,
+        source: &BufferBinding,
+    ) -> impl Future<Output = Result<Vec<u8>, ReadError>> + use<> {
+        let begun = self.act(|state| {
             check_words("the length of a read", source.size_bytes())?;
             state.flush();
             let watch = state.memory.watch(source).map_err(refusal)?;
@@ -257,60 +261,74 @@ impl GuardedDevice {
                 )
             };
             Ok::<_, ReadError>((watch, copy))
-        })?;
-        let copied = loop {
-            // A refusal that is already certain does not wait for the copy: after a loss the browser
-            // may never deliver it.
-            self.decided(&watch)?;
-            match select(copy, pin!(self.changed())).await {
-                Either::Left((copied, _)) => break copied,
-                Either::Right(((), unfinished)) => copy = unfinished,
-            }
-        };
-        self.resolve(&watch).await?;
-        let bytes = copied.map_err(|failure| ReadError::Transfer {
-            buffer: source.buffer(),
-            reason: failure.message,
-        })?;
-        self.shared.state.borrow_mut().counters.bytes_read += bytes.len() as u64;
-        Ok(bytes)
+        });
+        let device = self.clone();
+        let buffer = source.buffer();
+        async move {
+            let (watch, mut copy) = begun?;
+            let copied = loop {
+                // A refusal that is already certain does not wait for the copy: after a loss the
+                // browser may never deliver it.
+                device.decided(&watch)?;
+                match select(copy, pin!(device.changed())).await {
+                    Either::Left((copied, _)) => break copied,
+                    Either::Right(((), unfinished)) => copy = unfinished,
+                }
+            };
+            device.resolve(&watch).await?;
+            let bytes = copied.map_err(|failure| ReadError::Transfer {
+                buffer,
+                reason: failure.message,
+            })?;
+            device.shared.state.borrow_mut().counters.bytes_read += bytes.len() as u64;
+            Ok(bytes)
+        }
     }
 
-    /// Waits for everything these bytes depend on and says whether they would read cleanly. Copies
-    /// nothing.
+    /// Waits for everything these bytes depend on at the call and says whether they would read cleanly.
+    /// Copies nothing.
     ///
     /// # Errors
     /// As [`read`](Self::read), for the first binding that would be refused.
-    pub async fn verify(&self, bindings: &[BufferBinding]) -> Result<(), ReadError> {
+    pub fn verify(
+        &self,
+        bindings: &[BufferBinding],
+    ) -> impl Future<Output = Result<(), ReadError>> + use<> {
         let watches = self.act(|state| {
             state.flush();
             bindings
                 .iter()
                 .map(|binding| state.memory.watch(binding).map_err(refusal))
                 .collect::<Result<Vec<_>, ReadError>>()
-        })?;
-        for watch in &watches {
-            self.resolve(watch).await?;
+        });
+        let device = self.clone();
+        async move {
+            for watch in &watches? {
+                device.resolve(watch).await?;
+            }
+            Ok(())
         }
-        Ok(())
     }
 
-    /// Waits until every submission so far has settled. Submits what is recorded.
-    pub async fn settled(&self) {
+    /// Waits until every submission made before the call has settled. Submits what is recorded.
+    pub fn settled(&self) -> impl Future<Output = ()> + use<> {
         let last = self.act(|state| {
             state.flush();
             state.in_flight.last().copied()
         });
-        let Some(last) = last else { return };
-        while self
-            .shared
-            .state
-            .borrow()
-            .in_flight
-            .first()
-            .is_some_and(|oldest| *oldest <= last)
-        {
-            self.changed().await;
+        let device = self.clone();
+        async move {
+            let Some(last) = last else { return };
+            while device
+                .shared
+                .state
+                .borrow()
+                .in_flight
+                .first()
+                .is_some_and(|oldest| *oldest <= last)
+            {
+                device.changed().await;
+            }
         }
     }
 

@@ -121,52 +121,8 @@ fn write_number(text: &mut String, number: &Number) {
             .as_f64()
             .expect("a number without arbitrary precision is a double or becomes one"),
     };
-    write_double(text, value);
-}
-
-/// ECMAScript's `Number::toString`, from its definition: the shortest digits that read back, and where the
-/// decimal point stands in them.
-fn write_double(text: &mut String, value: f64) {
-    if value == 0.0 {
-        text.push('0');
-        return;
-    }
-    // Without a precision this is the shortest that reads back, as `-d.ddde-ddd`.
-    let spelled = format!("{value:e}");
-    let (mantissa, exponent) = spelled.split_once('e').expect("it has an exponent");
-    let exponent: i32 = exponent.parse().expect("it is a number of few digits");
-    let (sign, mantissa) = match mantissa.strip_prefix('-') {
-        Some(mantissa) => ("-", mantissa),
-        None => ("", mantissa),
-    };
-    let digits = mantissa.replacen('.', "", 1);
-    text.push_str(sign);
-    let count = digits.len();
-    match usize::try_from(exponent) {
-        Ok(exponent) if exponent < 21 => match digits.split_at_checked(exponent + 1) {
-            Some((whole, "")) => text.push_str(whole),
-            Some((whole, part)) => write(text, format_args!("{whole}.{part}")),
-            None => {
-                text.push_str(&digits);
-                push_zeros(text, exponent + 1 - count);
-            }
-        },
-        Err(_) if exponent >= -6 => {
-            text.push_str("0.");
-            push_zeros(text, exponent.unsigned_abs() as usize - 1);
-            text.push_str(&digits);
-        }
-        _ => {
-            let sign = if exponent < 0 { "" } else { "+" };
-            write(text, format_args!("{mantissa}e{sign}{exponent}"));
-        }
-    }
-}
-
-fn push_zeros(text: &mut String, count: usize) {
-    for _ in 0..count {
-        text.push('0');
-    }
+    // ECMAScript's spelling, ties between two shortest spellings included, which Rust's own breaks otherwise.
+    text.push_str(ryu_js::Buffer::new().format(value));
 }
 
 fn write(text: &mut String, arguments: std::fmt::Arguments<'_>) {

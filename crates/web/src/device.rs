@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
-use js_sys::{Array, Function, Uint8Array, Uint32Array};
+use js_sys::{Array, Function, Promise, Uint8Array, Uint32Array};
 use serde::Deserialize;
 use tsify::Tsify;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast as _, JsValue};
+use wasm_bindgen_futures::future_to_promise;
 use wellwritten_device::{
     Access, Binding, BufferBinding, DeviceEvent, GuardedBuffer, GuardedDevice, HostKernelError,
     HostLaunch, Kernel, KernelSource, RequiredLimits, Spawner, WebGpuOptions,
@@ -267,15 +268,26 @@ impl WasmDevice {
             .launch(&kernel.kernel, &bindings.bindings, workgroups)?)
     }
 
-    /// Reads a slice: the bytes, or an error `UNWRITTEN` whose context is the report.
-    pub async fn read(&self, source: &WasmSlice) -> WebResult<Uint8Array> {
-        let bytes = self.device.read(&source.binding).await?;
-        Ok(Uint8Array::from(bytes.as_slice()))
+    /// Reads a slice as it is at this call: the bytes, or an error `UNWRITTEN` whose context is the report.
+    #[wasm_bindgen(unchecked_return_type = "Promise<Uint8Array>")]
+    pub fn read(&self, source: &WasmSlice) -> Promise {
+        // Not an `async fn`: its body would begin in a microtask of its own, after whatever the caller
+        // does next.
+        let read = self.device.read(&source.binding);
+        future_to_promise(async move {
+            let bytes = read.await.map_err(WebError::from)?;
+            Ok(Uint8Array::from(bytes.as_slice()).into())
+        })
     }
 
-    /// Resolves when every submission so far has settled.
-    pub async fn settled(&self) {
-        self.device.settled().await;
+    /// Resolves when every submission made before this call has settled.
+    #[wasm_bindgen(unchecked_return_type = "Promise<void>")]
+    pub fn settled(&self) -> Promise {
+        let settled = self.device.settled();
+        future_to_promise(async move {
+            settled.await;
+            Ok(JsValue::UNDEFINED)
+        })
     }
 
     /// The state of every byte of a slice.
