@@ -8,13 +8,13 @@ use wellwritten_device::ReadError;
 use wellwritten_envelope::{Digest, Id, RationalNs, Scope, U64, digest_json};
 use wellwritten_session::{
     Advance, Artifact, BoxedFuture, Environment, EnvironmentDescriptor, EnvironmentInitialize,
-    ErrorCode, ParticipantError, PortBinding, PortControl, PortDescriptor, StepResult, TypedValue,
-    ViewDescriptor, ViewRef, WorldObservation, join_all,
+    ErrorCode, ParticipantError, PortBinding, PortControl, PortDescriptor, StagedWorld, StepResult,
+    TypedValue, ViewDescriptor, ViewRef, WorldObservation, join_all,
 };
 
 use crate::fault_board::KernelName;
 use crate::food::{Food, RETURN_STEPS, STRENGTH};
-use crate::geometry::{HEIGHT, WIDTH};
+use crate::geometry::{CELLS, HEIGHT, WIDTH};
 use crate::guarded_words::{device_failed, read, read_failed, read_refused};
 use crate::kernels::field::FIELD_MAX;
 use crate::kernels::{field, view};
@@ -46,10 +46,10 @@ pub struct ArenaWorld {
     bindings: Vec<PortBinding>,
     seed: u32,
     state: Option<WorldState>,
-    staged: Option<StagedWorld>,
+    staged: Option<Staged>,
 }
 
-struct StagedWorld {
+struct Staged {
     boundary: u64,
     episode_id: Id,
     captured: [Vec<u32>; 5],
@@ -94,6 +94,23 @@ impl ArenaWorld {
         let pixels = self.launcher.device().read(&state.view().binding()).await;
         let pixels = pixels
             .map_err(|error| read_failed(&error, "the view is required and does not read"))?;
+        let internal = |message: String| ParticipantError::uncertain(ErrorCode::Internal, message);
+        Ok(WorldObservation {
+            boundary: U64(state.boundary),
+            world_time: step_duration()
+                .checked_mul_u64(state.boundary)
+                .map_err(|error| internal(error.to_string()))?,
+            engine_frame: Some(format!("frame-{}", state.boundary)),
+            sensory_views: vec![ViewRef {
+                view_id: known_id(VIEW),
+                produced_step: U64(state.boundary),
+                pixels: Artifact::seal(pixels, Artifact::RGBA8),
+            }],
+            inspection: self.inspection(flies, food)?,
+        })
+    }
+
+    fn inspection(&self, flies: &Flies, food: &Food) -> Result<TypedValue, ParticipantError> {
         let inspection = Inspection {
             flies: flies
                 .as_slice()
@@ -113,21 +130,8 @@ impl ArenaWorld {
                 eaten: food.eaten(),
             },
         };
-        let internal = |message: String| ParticipantError::uncertain(ErrorCode::Internal, message);
-        Ok(WorldObservation {
-            boundary: U64(state.boundary),
-            world_time: step_duration()
-                .checked_mul_u64(state.boundary)
-                .map_err(|error| internal(error.to_string()))?,
-            engine_frame: Some(format!("frame-{}", state.boundary)),
-            sensory_views: vec![ViewRef {
-                view_id: known_id(VIEW),
-                produced_step: U64(state.boundary),
-                pixels: Artifact::seal(pixels, Artifact::RGBA8),
-            }],
-            inspection: TypedValue::from_serialize(inspection_schema(), &inspection)
-                .map_err(|error| internal(error.to_string()))?,
-        })
+        TypedValue::from_serialize(inspection_schema(), &inspection)
+            .map_err(|error| ParticipantError::uncertain(ErrorCode::Internal, error.to_string()))
     }
 
     /// The actions of a batch, by slot.
@@ -322,7 +326,7 @@ impl Environment for ArenaWorld {
             .map_err(|error| ParticipantError::refused(ErrorCode::Internal, error.to_string()))
     }
 
-    async fn stage_restore(&mut self, payload: &[u8]) -> Result<(), ParticipantError> {
+    async fn stage_restore(&mut self, payload: &[u8]) -> Result<StagedWorld, ParticipantError> {
         let incompatible = |error: PayloadError| {
             ParticipantError::refused(ErrorCode::IncompatibleState, error.to_string())
         };
@@ -332,31 +336,47 @@ impl Environment for ArenaWorld {
                 .map_err(incompatible)?;
         let impossible = |what| incompatible(PayloadError::Impossible { what });
         // The next boundary must still have a world time.
-        let next = scalars.boundary.checked_add(1);
-        if next.is_none_or(|next| step_duration().checked_mul_u64(next.get()).is_err()) {
+        let boundary = scalars.boundary.get();
+        let next = boundary.checked_add(1);
+        let next = next.and_then(|next| step_duration().checked_mul_u64(next).ok());
+        let world_time = step_duration().checked_mul_u64(boundary);
+        let (Some(_), Ok(world_time)) = (next, world_time) else {
             return Err(impossible("the boundary"));
-        }
+        };
         let captured: [Vec<u32>; 5] = words
             .try_into()
             .map_err(|_| impossible("the number of buffers"))?;
-        let [present, before, food, flies, _] = &captured;
+        let [present, before, food_words, fly_words, view] = &captured;
         if present.iter().chain(before).any(|cell| *cell > FIELD_MAX) {
             return Err(impossible("the field"));
         }
-        if Flies::from_words(flies)
-            .is_none_or(|flies| flies.as_slice().len() != self.bindings.len())
-        {
-            return Err(impossible("the flies"));
+        let flies = Flies::from_words(fly_words)
+            .filter(|flies| flies.as_slice().len() == self.bindings.len())
+            .ok_or_else(|| impossible("the flies"))?;
+        let food = Food::from_words(food_words.clone()).ok_or_else(|| impossible("the food"))?;
+        // Field and view of a boundary follow from what is kept beside them, on every backend to the last bit: a
+        // payload that holds others was never captured, and agents would be shown what nobody saw.
+        let mut proof = vec![0; CELLS as usize];
+        field::step(before, food_words, &mut proof);
+        if proof != *present {
+            return Err(impossible("the field"));
         }
-        if Food::from_words(food.clone()).is_none() {
-            return Err(impossible("the food"));
+        view::render(before, food_words, fly_words, &mut proof);
+        if proof != *view {
+            return Err(impossible("the view"));
         }
-        self.staged = Some(StagedWorld {
-            boundary: scalars.boundary.get(),
+        let found = StagedWorld {
+            boundary: scalars.boundary,
+            world_time,
+            episode_id: scalars.episode_id.clone(),
+            inspection_digest: self.inspection(&flies, &food)?.digest(),
+        };
+        self.staged = Some(Staged {
+            boundary,
             episode_id: scalars.episode_id,
             captured,
         });
-        Ok(())
+        Ok(found)
     }
 
     async fn activate_restore(&mut self) -> Result<WorldObservation, ParticipantError> {

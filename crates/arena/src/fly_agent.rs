@@ -7,7 +7,8 @@ use wellwritten_envelope::{Digest, Id, RationalNs, Scope, U64};
 use wellwritten_session::{
     Agent, AgentGraph, AgentInitialize, AgentInitialized, AgentProfile, AgentTelemetry, AxisValue,
     ButtonState, Commit, Committed, ControllerIntent, ErrorCode, LearningTelemetry,
-    ParticipantError, Prepare, Prepared, RoleRate, SensoryInput, Stimulus, TickClock, TypedValue,
+    ParticipantError, Prepare, Prepared, RoleRate, SensoryInput, StagedAgent, Stimulus, TickClock,
+    TypedValue,
 };
 
 use crate::fly_state::{Activity, CAPTURED_WORDS, FlyBuffers, FlyScalars, Interval};
@@ -386,7 +387,7 @@ impl Agent for FlyAgent {
             .map_err(|error| ParticipantError::refused(ErrorCode::Internal, error.to_string()))
     }
 
-    async fn stage_restore(&mut self, payload: &[u8]) -> Result<(), ParticipantError> {
+    async fn stage_restore(&mut self, payload: &[u8]) -> Result<StagedAgent, ParticipantError> {
         let incompatible = |error: PayloadError| {
             ParticipantError::refused(ErrorCode::IncompatibleState, error.to_string())
         };
@@ -407,12 +408,22 @@ impl Agent for FlyAgent {
         {
             return Err(impossible("the learning record"));
         }
+        if scalars.stimulus_ticks > whole_ticks(MAX_STIMULUS_MS) {
+            return Err(impossible("the stimulus"));
+        }
         proprioception(&scalars.context).map_err(|_| impossible("the retained context"))?;
         let captured: [Vec<u32>; 5] = words
             .try_into()
             .map_err(|_| impossible("the number of buffers"))?;
+        let found = StagedAgent {
+            // One reinforcement a commit, also with nothing to reinforce.
+            boundary: scalars.updates,
+            brain_ticks: scalars.brain_ticks,
+            remainder: scalars.clock.remainder(),
+            decision_context_digest: scalars.context.digest(),
+        };
         self.staged = Some((scalars, captured));
-        Ok(())
+        Ok(found)
     }
 
     async fn activate_restore(&mut self) -> Result<(), ParticipantError> {

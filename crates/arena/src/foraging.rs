@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wellwritten_envelope::{Id, U64};
 use wellwritten_session::{
-    AgentOutcome, EpisodeRequest, EpisodeRequestKind, Evaluation, EventLedger, PortBinding, Reward,
-    Stimulus, Task, TaskBootstrap, TaskError, TaskEvent, Transition, TypedValue,
+    AgentOutcome, EpisodeRequest, EpisodeRequestKind, Evaluation, EventLedger, EventWatermark,
+    PortBinding, RestoredTask, Reward, Stimulus, Task, TaskBootstrap, TaskError, TaskEvent,
+    Transition, TypedValue,
 };
 
 use crate::fly_agent::AROUSAL;
@@ -60,6 +61,8 @@ struct Ledger {
     end: EpisodeEnd,
     step: U64,
     progress: ForagingProgress,
+    events_issued: U64,
+    last_event_step: U64,
 }
 
 /// Payload of an event.
@@ -151,15 +154,7 @@ impl Task for Foraging {
         }
         game.step = boundary;
         game.progress = progress(&inspection);
-        if let EpisodeEnd::AfterMeals(meals) = end
-            && game.progress.eaten >= meals
-        {
-            evaluation.episode_request = Some(EpisodeRequest {
-                kind: EpisodeRequestKind::Terminal,
-                reason: known_id("all-meals-eaten"),
-                outcome: evaluation.progress.clone(),
-            });
-        }
+        evaluation.episode_request = episode_request(end, &game.progress, &evaluation.progress);
         Ok(evaluation)
     }
 
@@ -169,6 +164,8 @@ impl Task for Foraging {
             end: self.end,
             step: U64(game.step),
             progress: game.progress.clone(),
+            events_issued: U64(game.events.watermark().issued),
+            last_event_step: U64(game.events.watermark().last_source_step),
         };
         TypedValue::from_serialize(ledger_schema(), &ledger)
             .map_err(|error| TaskError::new(error.to_string()))
@@ -180,7 +177,7 @@ impl Task for Foraging {
         step: u64,
         ledger: &TypedValue,
         inspection: &TypedValue,
-    ) -> Result<Box<dyn Task>, TaskError> {
+    ) -> Result<RestoredTask, TaskError> {
         if *ledger.schema() != ledger_schema() {
             return Err(TaskError::new(format!(
                 "the ledger is a {}",
@@ -201,25 +198,39 @@ impl Task for Foraging {
                 ledger.step
             )));
         }
-        let found = progress(&read_inspection(inspection)?);
+        let inspection = read_inspection(inspection)?;
+        let found = progress(&inspection);
         if ledger.progress != found {
             return Err(TaskError::new(format!(
                 "the ledger counts {} meals, the world {}, or other flies ate them",
                 ledger.progress.eaten, found.eaten
             )));
         }
-        let events = match &self.game {
-            Some(game) => game.events.restored(new_epoch.clone(), step),
-            None => EventLedger::new(new_epoch.clone()),
+        let watermark = EventWatermark {
+            issued: ledger.events_issued.get(),
+            last_source_step: ledger.last_event_step.get(),
         };
-        Ok(Box::new(Self {
-            end: self.end,
-            game: Some(Game {
-                events,
-                step,
-                progress: found,
+        let newborn = EventLedger::new(new_epoch.clone());
+        let events = self.game.as_ref().map_or(&newborn, |game| &game.events);
+        let events = events.restored(new_epoch.clone(), step, watermark);
+        let progress = typed_progress(&found)?;
+        Ok(RestoredTask {
+            contexts: contexts(&inspection)?,
+            // The start asks for nothing: only a judgement does.
+            episode_request: (step > 0)
+                .then(|| episode_request(self.end, &found, &progress))
+                .flatten(),
+            progress,
+            events: watermark,
+            task: Box::new(Self {
+                end: self.end,
+                game: Some(Game {
+                    events,
+                    step,
+                    progress: found,
+                }),
             }),
-        }))
+        })
     }
 
     fn rebase_ids(&self, to_epoch: &Id) -> BTreeMap<Id, Id> {
@@ -317,6 +328,21 @@ fn progress(inspection: &Inspection) -> ForagingProgress {
             })
             .collect(),
     }
+}
+
+/// What the rules ask of the episode at that progress.
+fn episode_request(
+    end: EpisodeEnd,
+    progress: &ForagingProgress,
+    outcome: &TypedValue,
+) -> Option<EpisodeRequest> {
+    matches!(end, EpisodeEnd::AfterMeals(meals) if progress.eaten >= meals).then(|| {
+        EpisodeRequest {
+            kind: EpisodeRequestKind::Terminal,
+            reason: known_id("all-meals-eaten"),
+            outcome: outcome.clone(),
+        }
+    })
 }
 
 fn typed_progress(progress: &ForagingProgress) -> Result<TypedValue, TaskError> {
@@ -450,8 +476,14 @@ mod tests {
         let mut restored = task
             .restored(&epoch, 1, &ledger, &inspection([1, 0]))
             .unwrap();
-        assert_eq!(restored.capture().unwrap(), ledger);
-        assert_eq!(judge(restored.as_mut(), 1, [1, 1]).unwrap().events.len(), 1);
+        assert_eq!(restored.task.capture().unwrap(), ledger);
+        assert_eq!(
+            judge(restored.task.as_mut(), 1, [1, 1])
+                .unwrap()
+                .events
+                .len(),
+            1
+        );
         assert!(
             task.restored(&epoch, 2, &ledger, &inspection([1, 0]))
                 .is_err()

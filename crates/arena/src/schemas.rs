@@ -46,7 +46,7 @@ pub fn event_schema() -> SchemaRef {
 /// Schema of the task's ledger.
 #[must_use]
 pub fn ledger_schema() -> SchemaRef {
-    schema("arena.ledger.v1")
+    schema("arena.ledger.v2")
 }
 
 /// Button `walk`.

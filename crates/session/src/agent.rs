@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use wellwritten_envelope::{Digest, Id, RationalNs, Scope, U64};
 
-use crate::{ParticipantError, SchemaRef, SensoryInput, TypedValue};
+use crate::{ParticipantError, SchemaRef, SensoryInput, StagedAgent, TypedValue};
 
 /// What an agent's model is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -227,8 +227,8 @@ pub trait Agent {
     /// changes. Refused with the report where a byte does not read cleanly.
     async fn capture(&mut self) -> Result<Vec<u8>, ParticipantError>;
 
-    /// Validates `payload` wholly and keeps it aside; nothing visible changes.
-    async fn stage_restore(&mut self, payload: &[u8]) -> Result<(), ParticipantError>;
+    /// Validates `payload` wholly, keeps it aside and says what is in it; nothing visible changes.
+    async fn stage_restore(&mut self, payload: &[u8]) -> Result<StagedAgent, ParticipantError>;
 
     /// Becomes what was staged, without a tick.
     async fn activate_restore(&mut self) -> Result<(), ParticipantError>;

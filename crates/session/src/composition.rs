@@ -69,6 +69,8 @@ impl Composition {
     /// Longest epoch name, so that `batch-<epoch>-<step>` and `ckpt-<epoch>-<step>-<repetition>` are legal ids at
     /// every step.
     pub const MAX_EPOCH: usize = 24;
+    /// Most digits of the number an epoch name may end in: far from where numbers run out for the epochs after it.
+    pub const MAX_EPOCH_DIGITS: usize = 18;
 
     /// Checks counts, lengths and that no agent and no port is named twice.
     pub(crate) fn check(&self) -> Result<(), SessionError> {

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use wellwritten_envelope::{CanonicalError, Digest, Id, RationalNs, Scope, U64, digest_json};
 
 use crate::{
-    ControllerSchema, ParticipantError, PortControl, SchemaRef, ViewDescriptor, WorldObservation,
+    ControllerSchema, ParticipantError, PortControl, SchemaRef, StagedWorld, ViewDescriptor,
+    WorldObservation,
 };
 
 /// One port of the world.
@@ -157,8 +158,9 @@ pub trait Environment {
     /// does not read cleanly.
     async fn capture(&mut self) -> Result<Vec<u8>, ParticipantError>;
 
-    /// Validates `payload` wholly and keeps it aside; nothing visible changes.
-    async fn stage_restore(&mut self, payload: &[u8]) -> Result<(), ParticipantError>;
+    /// Validates `payload` wholly, keeps it aside and says what is in it; nothing visible changes. What it will show
+    /// must follow from the state: pixels that the state does not give are no state of this world.
+    async fn stage_restore(&mut self, payload: &[u8]) -> Result<StagedWorld, ParticipantError>;
 
     /// Becomes what was staged, without moving, and shows it.
     async fn activate_restore(&mut self) -> Result<WorldObservation, ParticipantError>;

@@ -32,6 +32,15 @@ impl EventIdentity {
     }
 }
 
+/// How far the events of a session have come; the same over every epoch of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EventWatermark {
+    /// Events issued so far.
+    pub issued: u64,
+    /// The boundary of the last one, 0 where there is none.
+    pub last_source_step: u64,
+}
+
 /// Every event a task issued that a trace may still hold, so that names can be carried from epoch to epoch.
 ///
 /// Bounded: events of more than [`MAX_TRACE_RECORDS`] boundaries ago are forgotten, as their trace records are.
@@ -40,6 +49,7 @@ pub struct EventLedger {
     epoch: Id,
     issued: VecDeque<(Id, EventIdentity)>,
     next_ordinal: (u64, u32),
+    watermark: EventWatermark,
 }
 
 impl EventLedger {
@@ -50,18 +60,24 @@ impl EventLedger {
             epoch,
             issued: VecDeque::new(),
             next_ordinal: (0, 0),
+            watermark: EventWatermark {
+                issued: 0,
+                last_source_step: 0,
+            },
         }
     }
 
-    /// The same history, going on under a new epoch from boundary `step`: what was issued beyond it is dropped.
+    /// The same history, going on under a new epoch from boundary `step`, up to which the events are counted by
+    /// `watermark`: what was issued beyond it is dropped.
     #[must_use]
-    pub fn restored(&self, epoch: Id, step: u64) -> Self {
+    pub fn restored(&self, epoch: Id, step: u64, watermark: EventWatermark) -> Self {
         let mut issued = self.issued.clone();
         issued.retain(|(_, event)| event.source_step <= step);
         Self {
             epoch,
             issued,
             next_ordinal: (step, 0),
+            watermark,
         }
     }
 
@@ -76,6 +92,8 @@ impl EventLedger {
             ordinal: self.next_ordinal.1,
         };
         self.next_ordinal.1 += 1;
+        self.watermark.issued += 1;
+        self.watermark.last_source_step = source_step;
         let id = event.id(&self.epoch);
         let oldest = source_step.saturating_sub(MAX_TRACE_RECORDS as u64);
         while self
@@ -97,6 +115,12 @@ impl EventLedger {
             ids.insert(id.clone(), event.id(to_epoch));
         }
         ids
+    }
+
+    /// How many events were issued, and the boundary of the last.
+    #[must_use]
+    pub const fn watermark(&self) -> EventWatermark {
+        self.watermark
     }
 
     /// The epoch names are issued under.
@@ -135,9 +159,16 @@ mod tests {
         let (e1, e2) = (Id::parse("e1").unwrap(), Id::parse("e2").unwrap());
         let mut ledger = EventLedger::new(e1);
         let kept = ledger.issue(1, &rule);
+        let watermark = ledger.watermark();
         let dropped = ledger.issue(2, &rule);
-        let mut ledger = ledger.restored(e2.clone(), 1);
+        let mut ledger = ledger.restored(e2.clone(), 1, watermark);
         let again = ledger.issue(2, &rule);
+        let (issued, last_source_step) = (2, 2);
+        let expected = EventWatermark {
+            issued,
+            last_source_step,
+        };
+        assert_eq!(ledger.watermark(), expected);
         let map = ledger.rebase_ids(&e2);
         assert_eq!(map.get(&again), Some(&again));
         assert_eq!(map.get(&kept).map(Id::as_str), Some("ev-2f87dee3814e0ffb"));

@@ -84,6 +84,7 @@ mod session_error;
 mod session_event;
 mod session_state;
 mod session_store;
+mod staged_state;
 mod state_payload;
 mod status;
 mod stimulus_rules;
@@ -113,7 +114,7 @@ pub use environment::{
     Advance, Environment, EnvironmentDescriptor, EnvironmentInitialize, PortBinding,
     PortDescriptor, StepResult,
 };
-pub use event_identity::{EventIdentity, EventLedger};
+pub use event_identity::{EventIdentity, EventLedger, EventWatermark};
 pub use executor::{Executor, ExecutorError, ExecutorInput, IdentityExecutor};
 pub use join_all::{BoxedFuture, JoinAll, join_all};
 pub use observation::{SensoryInput, ViewDescriptor, ViewRef, WorldObservation};
@@ -131,11 +132,12 @@ pub use save_outcome::SaveOutcome;
 pub use session_error::{PayloadFault, SessionError};
 pub use session_event::{Observer, SessionEvent};
 pub use session_store::{SessionStore, SharedStore};
+pub use staged_state::{StagedAgent, StagedState, StagedWorld};
 pub use state_payload::{AgentRecord, PayloadHeader, PayloadKind, StatePayload, StatePayloadError};
 pub use status::{DurableMark, FailureRecord, ParticipantInfo, Status};
 pub use task::{
-    AgentOutcome, EpisodeRequest, EpisodeRequestKind, Evaluation, Task, TaskBootstrap, TaskError,
-    TaskEvent, Transition,
+    AgentOutcome, EpisodeRequest, EpisodeRequestKind, Evaluation, RestoredTask, Task,
+    TaskBootstrap, TaskError, TaskEvent, Transition,
 };
 pub use tick_clock::{TickClock, TickClockError};
 pub use trace::Trace;

@@ -7,8 +7,8 @@ use wellwritten_envelope::{CanonicalError, Digest, Id, Scope, U64, digest_json};
 
 use crate::{
     Advance, AgentInitialize, AgentInitialized, AgentProfile, Artifact, Commit, Committed,
-    EnvironmentDescriptor, EnvironmentInitialize, ParticipantError, Prepare, Prepared, StepResult,
-    WorldObservation,
+    EnvironmentDescriptor, EnvironmentInitialize, ParticipantError, Prepare, Prepared, StagedState,
+    StepResult, WorldObservation,
 };
 
 /// Name of one operation a coordinator asks for: `req-<n>`; a repetition keeps it.
@@ -330,6 +330,8 @@ pub enum Answer {
         checkpoint_id: Id,
         /// What activates it, once.
         restore_token: String,
+        /// What was found in the state.
+        state: StagedState,
     },
     /// Of `State.ActivateRestore`.
     Activated {

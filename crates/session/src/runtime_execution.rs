@@ -7,7 +7,8 @@ use crate::runtime_state::Staged;
 use crate::state_payload::StatePayload;
 use crate::{
     Advance, Agent, AgentInitialize, Answer, Artifact, Call, Commit, Environment, ErrorCode,
-    ParticipantError, ParticipantRuntime, Prepare, Request, StageRestore, WorkerState,
+    ParticipantError, ParticipantRuntime, Prepare, Request, StageRestore, StagedAgent, StagedState,
+    WorkerState,
 };
 
 type Outcome = Result<Answer, ParticipantError>;
@@ -183,9 +184,19 @@ impl ParticipantRuntime {
                 "an agent's payload has an agent record, and no other has".to_owned(),
             ));
         }
-        match participant {
-            Participant::Environment(world) => world.stage_restore(payload.body).await?,
-            Participant::Agent(brain) => brain.stage_restore(payload.body).await?,
+        let found = match participant {
+            Participant::Environment(world) => {
+                StagedState::World(world.stage_restore(payload.body).await?)
+            }
+            Participant::Agent(brain) => {
+                StagedState::Agent(brain.stage_restore(payload.body).await?)
+            }
+        };
+        if let Some(record) = &agent {
+            let recorded = StagedAgent::recorded(stage.source_scope.step, record);
+            if let Some(difference) = found.difference(&StagedState::Agent(recorded)) {
+                return Err(incompatible(difference));
+            }
         }
         let token = self.restore_token(stage, scope);
         let mut runtime = self.state.borrow_mut();
@@ -199,6 +210,7 @@ impl ParticipantRuntime {
         Ok(Answer::Staged {
             checkpoint_id: stage.checkpoint_id.clone(),
             restore_token: token,
+            state: found,
         })
     }
 

@@ -122,6 +122,18 @@ pub enum SessionError {
         /// The longest.
         limit: usize,
     },
+    /// The epoch's name ends in a number that leaves too few for the epochs after it.
+    #[error(
+        "the epoch name {epoch} ends in a number of {digits} digits, the limit is {limit}: no epoch could follow it"
+    )]
+    EpochNumber {
+        /// The name asked for.
+        epoch: Id,
+        /// Digits of the number.
+        digits: usize,
+        /// The most there may be.
+        limit: usize,
+    },
     /// No unused epoch name could be derived; name one.
     #[error("no unused epoch name follows {epoch}; name one of another stem")]
     NoFreshEpoch {
@@ -198,9 +210,10 @@ impl SessionError {
                 ErrorCode::InvalidPhase
             }
             Self::Busy { .. } => ErrorCode::Busy,
-            Self::Composition { .. } | Self::EpochName { .. } | Self::NoFreshEpoch { .. } => {
-                ErrorCode::InvalidArgument
-            }
+            Self::Composition { .. }
+            | Self::EpochName { .. }
+            | Self::EpochNumber { .. }
+            | Self::NoFreshEpoch { .. } => ErrorCode::InvalidArgument,
             Self::UnknownParticipant { .. } | Self::Identity { .. } => ErrorCode::IdentityMismatch,
             Self::Refused { error, .. } => error.code,
             Self::NoStore => ErrorCode::Unsupported,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wellwritten_envelope::{Id, RationalNs, Scope, U64};
 
-use crate::{PortBinding, PortControl, Reward, Stimulus, TypedValue};
+use crate::{EventWatermark, PortBinding, PortControl, Reward, Stimulus, TypedValue};
 
 /// Something that happened, as the task sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -104,6 +104,23 @@ pub struct Evaluation {
     pub episode_request: Option<EpisodeRequest>,
 }
 
+/// A task that goes on from its ledger, and what the ledger says of that boundary.
+///
+/// All of it stands in the coordinator's record too. A restore compares them, and refuses a checkpoint in which the two
+/// disagree.
+pub struct RestoredTask {
+    /// The task.
+    pub task: Box<dyn Task>,
+    /// The context of every agent, as the last judgement gave it.
+    pub contexts: BTreeMap<Id, TypedValue>,
+    /// Progress so far.
+    pub progress: TypedValue,
+    /// What the last judgement asked for the episode.
+    pub episode_request: Option<EpisodeRequest>,
+    /// The events reported so far.
+    pub events: EventWatermark,
+}
+
 /// Why a task could not judge, capture or take a state. While judging, it ends the epoch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -138,7 +155,8 @@ pub trait Task {
     fn evaluate_transition(&mut self, transition: &Transition<'_>)
     -> Result<Evaluation, TaskError>;
 
-    /// The whole ledger: everything the next judgement depends on.
+    /// The whole ledger: everything the next judgement depends on, and what [`RestoredTask`] holds as far as the
+    /// inspection does not give it.
     fn capture(&self) -> Result<TypedValue, TaskError>;
 
     /// Builds the task that goes on from `ledger` at boundary `step` under `new_epoch`, checking everything there
@@ -150,7 +168,7 @@ pub trait Task {
         step: u64,
         ledger: &TypedValue,
         inspection: &TypedValue,
-    ) -> Result<Box<dyn Task>, TaskError>;
+    ) -> Result<RestoredTask, TaskError>;
 
     /// Every name this task issued that a trace may still hold, over every epoch of this session, and the name it
     /// has under `to_epoch`.

@@ -208,6 +208,7 @@ impl Session {
         self.task = self
             .task
             .restored(&self.epoch, step, ledger, &self.observation.inspection)
-            .unwrap();
+            .unwrap()
+            .task;
     }
 }

@@ -211,10 +211,10 @@ fn other_and_damaged_states_are_refused() {
         })
         .await;
         let mut refusals = Vec::new();
-        refusals.push(other.world.stage_restore(&payloads[0]).await);
-        refusals.push(other.flies[0].stage_restore(&payloads[1]).await);
-        refusals.push(session.flies[1].stage_restore(&payloads[1]).await);
-        refusals.push(session.world.stage_restore(&payloads[1]).await);
+        refusals.push(other.world.stage_restore(&payloads[0]).await.map(drop));
+        refusals.push(other.flies[0].stage_restore(&payloads[1]).await.map(drop));
+        refusals.push(session.flies[1].stage_restore(&payloads[1]).await.map(drop));
+        refusals.push(session.world.stage_restore(&payloads[1]).await.map(drop));
         for payload in &payloads[..2] {
             for at in [
                 0,
@@ -230,8 +230,8 @@ fn other_and_damaged_states_are_refused() {
                 let mut damaged = payload.clone();
                 damaged[at] ^= 0x10;
                 for bytes in [&damaged[..], &payload[..at]] {
-                    refusals.push(session.world.stage_restore(bytes).await);
-                    refusals.push(session.flies[0].stage_restore(bytes).await);
+                    refusals.push(session.world.stage_restore(bytes).await.map(drop));
+                    refusals.push(session.flies[0].stage_restore(bytes).await.map(drop));
                 }
             }
         }

@@ -10,8 +10,8 @@ use crate::observation_rules::{check_observation, check_telemetry};
 use crate::session_state::Link;
 use crate::{
     AgentInitialize, AgentInitialized, Answer, Call, Composition, Coordinator,
-    EnvironmentInitialize, ErrorCode, Phase, RequestId, SensoryInput, SessionError, Status,
-    TaskEvent, TickClock, TypedValue, WorldObservation,
+    EnvironmentInitialize, ErrorCode, Phase, RequestId, SensoryInput, SessionError, SessionStore,
+    Status, TaskEvent, TickClock, TypedValue, WorldObservation,
 };
 
 /// One agent's initialization, answered.
@@ -37,13 +37,9 @@ impl Coordinator {
     /// The epoch to begin with, recorded in the store so that no later session uses its name.
     async fn claim_first_epoch(&self) -> Result<Id, SessionError> {
         let asked = self.state.borrow().first_epoch.clone();
-        let stem = Id::parse("e0").expect("a legal id");
         let epoch = match (&asked, &self.store) {
             (Some(epoch), _) => epoch.clone(),
-            (None, Some(store)) => store
-                .next_epoch_after(&stem)
-                .await
-                .ok_or(SessionError::NoFreshEpoch { epoch: stem })?,
+            (None, Some(store)) => self.unused_epoch(&**store, first_of('e')).await?,
             (None, None) => Id::parse("e1").expect("a legal id"),
         };
         Self::check_epoch_name(&epoch)?;
@@ -56,6 +52,27 @@ impl Coordinator {
         Ok(epoch)
     }
 
+    /// The next epoch name after `current` that was never used; of another stem where that one has run out of names.
+    pub(crate) async fn unused_epoch(
+        &self,
+        store: &dyn SessionStore,
+        current: Id,
+    ) -> Result<Id, SessionError> {
+        let used = self.used_epochs();
+        for stem in std::iter::once(current.clone()).chain(('e'..='z').map(first_of)) {
+            let mut next = store.next_epoch_after(&stem).await;
+            while let Some(epoch) = next.take_if(|epoch| used.contains(epoch)) {
+                next = store.next_epoch_after(&epoch).await;
+            }
+            if let Some(epoch) = next.filter(|epoch| Self::check_epoch_name(epoch).is_ok()) {
+                return Ok(epoch);
+            }
+        }
+        Err(SessionError::NoFreshEpoch { epoch: current })
+    }
+
+    /// Refuses a name too long to build others from, and one that ends in a number so high that names after it would
+    /// run out.
     pub(crate) fn check_epoch_name(epoch: &Id) -> Result<(), SessionError> {
         let length = epoch.as_str().len();
         if length > Composition::MAX_EPOCH {
@@ -63,6 +80,17 @@ impl Coordinator {
                 epoch: epoch.clone(),
                 length,
                 limit: Composition::MAX_EPOCH,
+            });
+        }
+        let stem = epoch
+            .as_str()
+            .trim_end_matches(|it: char| it.is_ascii_digit());
+        let number = epoch.as_str()[stem.len()..].trim_start_matches('0');
+        if number.len() > Composition::MAX_EPOCH_DIGITS {
+            return Err(SessionError::EpochNumber {
+                epoch: epoch.clone(),
+                digits: number.len(),
+                limit: Composition::MAX_EPOCH_DIGITS,
             });
         }
         Ok(())
@@ -247,4 +275,9 @@ pub(crate) fn check_events(events: &[TaskEvent], source_step: u64) -> Result<(),
         }
     }
     Ok(())
+}
+
+/// The name before the first epoch of a stem.
+fn first_of(stem: char) -> Id {
+    Id::parse(&format!("{stem}0")).expect("a letter and a digit are an id")
 }

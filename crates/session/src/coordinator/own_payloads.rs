@@ -3,14 +3,17 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wellwritten_envelope::{
-    Digest, Envelope, Id, Manifest, RationalNs, Scope, U64, canonical_json, from_json,
-    parse_strict_json,
+    Digest, Envelope, EventWatermarks, Id, Manifest, RationalNs, Scope, U64, UnknownFields,
+    canonical_json, from_json, parse_strict_json,
 };
 
 use crate::session_error::PayloadFault;
 use crate::session_state::SessionState;
 use crate::state_payload::{PayloadHeader, PayloadKind, StatePayload};
-use crate::{Coordinator, EpisodeRequest, Executor, SessionError, Task, TickClock, TypedValue};
+use crate::{
+    Coordinator, EpisodeRequest, EventWatermark, Executor, RestoredTask, SessionError, Task,
+    TickClock, TypedValue,
+};
 
 /// Payload of the task's ledger.
 pub(crate) const TASK_LEDGER: &str = "task-ledger";
@@ -213,7 +216,7 @@ impl Coordinator {
             PayloadKind::Coordinator,
             &self.session_id,
         )?;
-        check_record(&record_name, &record, manifest, &state)?;
+        check_record(&record_name, &record, manifest, &state, &task)?;
         let mut agents = Vec::with_capacity(record.agents.len());
         for ((slot, row), entry) in state
             .agents
@@ -237,7 +240,7 @@ impl Coordinator {
             });
         }
         Ok(RestoredCoordinator {
-            task,
+            task: task.task,
             inspection,
             progress: record.progress,
             terminal: record.terminal,
@@ -276,34 +279,54 @@ fn record_of(state: &SessionState) -> CoordinatorRecord {
     }
 }
 
-/// The record must say what the manifest says; the manifest was compared with this session already.
+/// The record must say what the manifest and the task's ledger say; the manifest was compared with this session already.
 fn check_record(
     payload: &Id,
     record: &CoordinatorRecord,
     manifest: &Manifest,
     state: &SessionState,
+    task: &RestoredTask,
 ) -> Result<(), SessionError> {
-    let check = |field: String, found: String, expected: String| {
+    let check = |field: &str, found: &dyn erased::Json, expected: &dyn erased::Json| {
+        let (found, expected) = (found.text(), expected.text());
         if found == expected {
             Ok(())
         } else {
-            Err(disagrees(payload, &field, found, expected))
+            Err(disagrees(payload, field, found, expected))
         }
     };
     check(
-        "committedStep".to_owned(),
-        record.committed_step.to_string(),
-        manifest.source_scope.step.to_string(),
+        "committedStep",
+        &record.committed_step,
+        &manifest.source_scope.step,
+    )?;
+    check("worldTime", &record.world_time, &manifest.world_time)?;
+    let watermarks = |issued, last_source_step| EventWatermarks::Issued {
+        last_source_step,
+        issued,
+        unknown: UnknownFields::none(),
+    };
+    let recorded = watermarks(record.events_issued, record.last_event_step);
+    let EventWatermark {
+        issued,
+        last_source_step,
+    } = task.events;
+    check(
+        "eventWatermarks",
+        &recorded,
+        &watermarks(U64(issued), U64(last_source_step)),
     )?;
     check(
-        "worldTime".to_owned(),
-        format!("{:?}", record.world_time),
-        format!("{:?}", manifest.world_time),
+        "eventWatermarks",
+        &recorded,
+        &manifest.coordinator.event_watermarks,
     )?;
+    check("progress", &record.progress, &task.progress)?;
+    check("terminal", &record.terminal, &task.episode_request)?;
     check(
-        "agents".to_owned(),
-        record.agents.len().to_string(),
-        manifest.agents.len().to_string(),
+        "agents",
+        &record.agents.len().to_string(),
+        &manifest.agents.len().to_string(),
     )?;
     for ((row, entry), slot) in record
         .agents
@@ -311,38 +334,27 @@ fn check_record(
         .zip(&manifest.agents)
         .zip(&state.agents)
     {
-        let field = |name: &str| format!("agents[{}].{name}", entry.agent_id);
+        let pairs: [(&str, &dyn erased::Json, &dyn erased::Json); 7] = [
+            ("agentId", &row.agent_id, &entry.agent_id),
+            ("portId", &row.port_id, &slot.port_id),
+            ("profileDigest", &row.profile_digest, &entry.profile_digest),
+            ("seed", &row.seed, &entry.seed),
+            ("brainTicks", &row.brain_ticks, &entry.brain_ticks),
+            ("remainder", &row.remainder, &entry.remainder),
+            ("context", &row.context, &task.contexts.get(&entry.agent_id)),
+        ];
+        for (name, found, expected) in pairs {
+            check(
+                &format!("agents[{}].{name}", entry.agent_id),
+                found,
+                expected,
+            )?;
+        }
+        // The ledger gave that context, but under this agent's schema only.
         check(
-            field("agentId"),
-            row.agent_id.to_string(),
-            entry.agent_id.to_string(),
-        )?;
-        check(
-            field("portId"),
-            row.port_id.to_string(),
-            slot.port_id.to_string(),
-        )?;
-        check(
-            field("profileDigest"),
-            row.profile_digest.to_string(),
-            entry.profile_digest.to_string(),
-        )?;
-        check(field("seed"), row.seed.to_string(), entry.seed.to_string())?;
-        check(
-            field("brainTicks"),
-            row.brain_ticks.to_string(),
-            entry.brain_ticks.to_string(),
-        )?;
-        check(
-            field("remainder"),
-            format!("{:?}", row.remainder),
-            format!("{:?}", entry.remainder),
-        )?;
-        let expected = &slot.link.profile().context_schema;
-        check(
-            field("context.schema"),
-            row.context.schema().id.to_string(),
-            expected.id.to_string(),
+            &format!("agents[{}].context.schema", entry.agent_id),
+            &row.context.schema(),
+            &slot.link.profile().context_schema,
         )?;
     }
     Ok(())
@@ -372,6 +384,10 @@ fn read<T: DeserializeOwned>(
     );
     let framed =
         StatePayload::decode_expected(bytes, &expected).map_err(|error| fault(error.into()))?;
+    if framed.header.agent.is_some() {
+        let (found, expected) = ("given".to_owned(), "absent".to_owned());
+        return Err(disagrees(payload, "agent", found, expected));
+    }
     let value = parse_strict_json(framed.body).map_err(|error| unreadable(error.to_string()))?;
     from_json(value).map_err(|error| unreadable(error.to_string()))
 }
@@ -403,6 +419,12 @@ mod erased {
 
     pub(super) trait Json {
         fn canonical(&self) -> Result<Vec<u8>, String>;
+
+        /// To compare and to show.
+        fn text(&self) -> String {
+            let bytes = self.canonical().unwrap_or_else(String::into_bytes);
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
     }
 
     impl<T: Serialize> Json for T {

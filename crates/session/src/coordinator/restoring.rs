@@ -72,13 +72,7 @@ impl Coordinator {
             return Ok(epoch.clone());
         }
         let current = self.state.borrow().epoch.clone();
-        let mut next = store.next_epoch_after(&current).await;
-        while let Some(epoch) = next.take_if(|epoch| used.contains(epoch)) {
-            next = store.next_epoch_after(&epoch).await;
-        }
-        let epoch = next.ok_or(SessionError::NoFreshEpoch { epoch: current })?;
-        Self::check_epoch_name(&epoch)?;
-        Ok(epoch)
+        self.unused_epoch(store, current).await
     }
 
     /// The named generation of this session, or the newest of this session that is compatible with it. Where none is
@@ -175,6 +169,9 @@ impl Coordinator {
             format!("{executors:?}"),
             format!("{running:?}"),
         )?;
+        // This session has no helpers; a checkpoint that needs one for an exact resume is not resumed without it.
+        let helpers = &manifest.helper_state;
+        same("helperState", format!("{helpers:?}"), "[]".to_owned())?;
         for (entry, slot) in manifest.agents.iter().zip(&state.agents) {
             compare_agent(entry, slot.link.profile())?;
         }
@@ -238,7 +235,7 @@ impl Coordinator {
         self.adopt_epoch(to_epoch);
         let links = self.links();
         let staged = self
-            .stage_all(&links, envelope, boundary)
+            .stage_all(&links, envelope, boundary, &restored)
             .await
             .map_err(|fault| self.fail(fault))?;
         let (observation, kept) = match self
@@ -369,6 +366,11 @@ fn compare_agent(entry: &AgentEntry, profile: &AgentProfile) -> Result<(), Sessi
             "datasetDigest",
             digests(entry.dataset_digest),
             digests(profile.dataset_digest),
+        ),
+        (
+            "indexDigest",
+            format!("{:?}", entry.index_digest),
+            "None".to_owned(),
         ),
         (
             "modelVersion",

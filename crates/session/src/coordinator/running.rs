@@ -82,7 +82,10 @@ impl Coordinator {
     /// skipped to catch up. Between two steps other work gets its turn: a checkpoint that is being captured, a step
     /// that someone else takes, are waited for and stop nothing.
     pub async fn run(&self, options: RunOptions) -> Result<Status, SessionError> {
-        let interval_ns = options.steps_per_second.filter(|rate| *rate > 0.0).map(|rate| SECOND_NS / rate);
+        let interval_ns = options
+            .steps_per_second
+            .filter(|rate| *rate > 0.0)
+            .map(|rate| SECOND_NS / rate);
         let began_ns = self.clock.now_ns();
         let mut due_ns = 0.0;
         if self.is_standing() {
@@ -121,7 +124,11 @@ impl Coordinator {
     fn is_standing(&self) -> bool {
         matches!(
             self.phase(),
-            Phase::Starting | Phase::Paused { .. } | Phase::Failed | Phase::Restoring { .. } | Phase::Resetting { .. }
+            Phase::Starting
+                | Phase::Paused { .. }
+                | Phase::Failed
+                | Phase::Restoring { .. }
+                | Phase::Resetting { .. }
         )
     }
 

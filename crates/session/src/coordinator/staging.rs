@@ -1,6 +1,6 @@
 //! Staging and activating the whole group, the environment first, then agents by name.
 
-use wellwritten_envelope::{Envelope, Id};
+use wellwritten_envelope::{Envelope, Id, U64};
 
 use crate::coordinator::Fault;
 use crate::coordinator::asking::Unanswered;
@@ -9,36 +9,74 @@ use crate::coordinator::restoring::{Activated, Staged};
 use crate::observation_rules::check_observation;
 use crate::session_state::Link;
 use crate::{
-    Answer, Artifact, Call, Coordinator, ErrorCode, RequestId, StageRestore, WorldObservation,
+    Answer, Artifact, Call, Coordinator, ErrorCode, RequestId, StageRestore, StagedAgent,
+    StagedState, StagedWorld, WorldObservation,
 };
 
 impl Coordinator {
-    /// Stages every participant. On a failure those that staged are tainted, and so is the one that failed unless it
+    /// Stages every participant, and holds what each found in its payload against the rest of the checkpoint. On a failure those that staged are tainted, and so is the one that failed unless it
     /// said itself that nothing changed: a lost reply may hide a staged state.
     pub(crate) async fn stage_all(
         &self,
         links: &[Link],
         envelope: &Envelope<'_>,
         boundary: u64,
+        restored: &RestoredCoordinator,
     ) -> Result<Vec<Staged>, Fault> {
         let mut staged: Vec<Staged> = Vec::with_capacity(links.len());
         for (index, link) in links.iter().enumerate() {
             let payload = payload_of(envelope, index);
             match self.stage(link, payload, envelope, boundary).await {
-                Ok(one) => staged.push(one),
+                Ok((one, state)) => {
+                    staged.push(one);
+                    let expected = self.expected_state(envelope, restored, index);
+                    if let Some(difference) = state.difference(&expected) {
+                        self.taint_first(links, index + 1);
+                        let (participant, code) =
+                            (&link.participant_id, ErrorCode::IncompatibleState);
+                        return Err(Fault::broken(participant, code, difference));
+                    }
+                }
                 Err(unanswered) => {
                     let certain = matches!(unanswered, Unanswered::Refused(_));
-                    let reached = if certain { index } else { index + 1 };
-                    self.taint(
-                        links[..reached]
-                            .iter()
-                            .map(|link| link.participant_id.clone()),
-                    );
+                    self.taint_first(links, if certain { index } else { index + 1 });
                     return Err(unanswered.into_fault());
                 }
             }
         }
         Ok(staged)
+    }
+
+    fn taint_first(&self, links: &[Link], count: usize) {
+        let first = links.iter().take(count);
+        self.taint(first.map(|link| link.participant_id.clone()));
+    }
+
+    /// What the participant at `index` must have found in its payload: the manifest's and the record's words, which
+    /// were compared with each other.
+    fn expected_state(
+        &self,
+        envelope: &Envelope<'_>,
+        restored: &RestoredCoordinator,
+        index: usize,
+    ) -> StagedState {
+        let manifest = &envelope.manifest;
+        let boundary = manifest.source_scope.step;
+        let Some(agent) = index.checked_sub(1) else {
+            return StagedState::World(StagedWorld {
+                boundary,
+                world_time: manifest.world_time,
+                episode_id: self.episode_id.clone(),
+                inspection_digest: restored.inspection.digest(),
+            });
+        };
+        let agent = &restored.agents[agent];
+        StagedState::Agent(StagedAgent {
+            boundary,
+            brain_ticks: U64(agent.brain_ticks),
+            remainder: agent.clock.remainder(),
+            decision_context_digest: agent.context.digest(),
+        })
     }
 
     async fn stage(
@@ -47,7 +85,7 @@ impl Coordinator {
         payload: &Id,
         envelope: &Envelope<'_>,
         boundary: u64,
-    ) -> Result<Staged, Unanswered> {
+    ) -> Result<(Staged, StagedState), Unanswered> {
         let manifest = &envelope.manifest;
         // A fresh artifact: nothing of the old epoch's is shared with what is restored.
         let bytes = envelope.payload(payload).unwrap_or_default().to_vec();
@@ -65,10 +103,11 @@ impl Coordinator {
             Answer::Staged {
                 checkpoint_id,
                 restore_token,
-            } if checkpoint_id == manifest.checkpoint_id => Ok(Staged {
-                request_id,
-                token: restore_token,
-            }),
+                state,
+            } if checkpoint_id == manifest.checkpoint_id => {
+                let token = restore_token;
+                Ok((Staged { request_id, token }, state))
+            }
             _ => Err(Self::wrong_answer(link, "State.StageRestore")),
         }
     }

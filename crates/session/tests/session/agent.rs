@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use wellwritten_session::{
     Agent, AgentGraph, AgentInitialize, AgentInitialized, AgentProfile, AgentTelemetry, AxisValue,
     ButtonState, Commit, Committed, ControllerIntent, ErrorCode, Id, LearningTelemetry,
-    ParticipantError, Prepare, Prepared, RationalNs, RoleRate, SchemaRef, Scope, TickClock,
-    TypedValue, U64,
+    ParticipantError, Prepare, Prepared, RationalNs, RoleRate, SchemaRef, Scope, StagedAgent,
+    TickClock, TypedValue, U64,
 };
 
 use crate::rig::{Bench, digest_of, id};
@@ -204,13 +204,28 @@ impl Agent for LcgAgent {
         Ok(serde_json::to_vec(&self.state).unwrap())
     }
 
-    async fn stage_restore(&mut self, payload: &[u8]) -> Result<(), ParticipantError> {
+    async fn stage_restore(&mut self, payload: &[u8]) -> Result<StagedAgent, ParticipantError> {
         self.reach("stage").await?;
-        let state = serde_json::from_slice(payload).map_err(|error| {
-            ParticipantError::refused(ErrorCode::IncompatibleState, error.to_string())
-        })?;
+        let refused =
+            |message: String| ParticipantError::refused(ErrorCode::IncompatibleState, message);
+        let state: State =
+            serde_json::from_slice(payload).map_err(|error| refused(error.to_string()))?;
+        let tick_duration = self.profile().tick_duration;
+        let clock = TickClock::with_remainder(tick_duration, state.clock.remainder());
+        if clock != Ok(state.clock) {
+            return Err(refused("the clock ticks otherwise".to_owned()));
+        }
+        let Some(context) = &state.context else {
+            return Err(refused("no context is retained".to_owned()));
+        };
+        let found = StagedAgent {
+            boundary: U64(state.updates),
+            brain_ticks: U64(state.ticks),
+            remainder: state.clock.remainder(),
+            decision_context_digest: context.digest(),
+        };
         self.staged = Some(state);
-        Ok(())
+        Ok(found)
     }
 
     async fn activate_restore(&mut self) -> Result<(), ParticipantError> {

@@ -482,7 +482,13 @@ fn a_run_is_not_stopped_by_checkpoints_and_steps_of_others() {
             rig.bench.arm("world.advance", Fault::Delay(3));
             match rig.session.checkpoint(None).await {
                 Ok(_) => saved += 1,
-                Err(error) => assert!(matches!(error, SessionError::Busy { .. } | SessionError::CheckpointIdUsed { .. }), "{error}"),
+                Err(error) => assert!(
+                    matches!(
+                        error,
+                        SessionError::Busy { .. } | SessionError::CheckpointIdUsed { .. }
+                    ),
+                    "{error}"
+                ),
             }
             match rig.session.step().await {
                 Ok(_) => stepped += 1,
@@ -513,5 +519,8 @@ fn a_pause_of_a_slow_run_is_heard_at_once() {
     };
     let (status, ()) = block_on(join(run, pause));
     assert_eq!(status.unwrap().phase, Phase::Paused { boundary: 1 });
-    assert!(rig.clock.now_ns.get() < 1_000_000_000, "long before the next step was due");
+    assert!(
+        rig.clock.now_ns.get() < 1_000_000_000,
+        "long before the next step was due"
+    );
 }

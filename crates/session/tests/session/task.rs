@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 use wellwritten_session::{
-    AgentOutcome, EpisodeRequest, EpisodeRequestKind, Evaluation, EventLedger, Id, PortBinding,
-    Reward, SchemaRef, Stimulus, Task, TaskBootstrap, TaskError, TaskEvent, Transition, TypedValue,
-    U64,
+    AgentOutcome, EpisodeRequest, EpisodeRequestKind, Evaluation, EventLedger, EventWatermark, Id,
+    PortBinding, RestoredTask, Reward, SchemaRef, Stimulus, Task, TaskBootstrap, TaskError,
+    TaskEvent, Transition, TypedValue, U64,
 };
 
 use crate::agent::context_schema;
@@ -20,6 +20,17 @@ struct Ledger {
     counter: i64,
 }
 
+/// The captured ledger.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Captured {
+    transitions: u64,
+    counter: i64,
+    issued: u64,
+    last_event: u64,
+    agents: Vec<Id>,
+}
+
 #[derive(Deserialize)]
 struct Inspection {
     counter: i64,
@@ -30,6 +41,7 @@ pub struct CounterTask {
     terminal_after: Option<u64>,
     ledger: Ledger,
     events: EventLedger,
+    agents: Vec<Id>,
 }
 
 fn schema(name: &str) -> SchemaRef {
@@ -53,12 +65,24 @@ impl CounterTask {
                 counter: 0,
             },
             events: EventLedger::new(id("e0")),
+            agents: Vec::new(),
         }
     }
 
     fn context(&self) -> TypedValue {
         let context = serde_json::json!({"transitions": self.ledger.transitions});
         TypedValue::from_serialize(context_schema(), &context).unwrap()
+    }
+
+    fn episode_request(&self) -> Option<EpisodeRequest> {
+        let over = self
+            .terminal_after
+            .is_some_and(|after| self.ledger.transitions >= after);
+        over.then(|| EpisodeRequest {
+            kind: EpisodeRequestKind::Terminal,
+            reason: id("enough"),
+            outcome: self.progress(),
+        })
     }
 
     fn progress(&self) -> TypedValue {
@@ -79,6 +103,7 @@ impl Task for CounterTask {
             .push("task.bootstrap".to_owned());
         self.events = EventLedger::new(epoch.clone());
         self.ledger.counter = counter(inspection)?;
+        self.agents = bindings.iter().map(|it| it.agent_id.clone()).collect();
         let begun = TaskEvent {
             id: self.events.issue(0, &id("bootstrap")),
             kind_id: id("bootstrap"),
@@ -148,9 +173,6 @@ impl Task for CounterTask {
             };
             outcomes.insert(binding.agent_id.clone(), outcome);
         }
-        let over = self
-            .terminal_after
-            .is_some_and(|after| self.ledger.transitions >= after);
         Ok(Evaluation {
             outcomes,
             contexts: transition
@@ -160,16 +182,23 @@ impl Task for CounterTask {
                 .collect(),
             progress: self.progress(),
             events,
-            episode_request: over.then(|| EpisodeRequest {
-                kind: EpisodeRequestKind::Terminal,
-                reason: id("enough"),
-                outcome: self.progress(),
-            }),
+            episode_request: self.episode_request(),
         })
     }
 
     fn capture(&self) -> Result<TypedValue, TaskError> {
-        Ok(TypedValue::from_serialize(schema("counter.ledger"), &self.ledger).unwrap())
+        let EventWatermark {
+            issued,
+            last_source_step: last_event,
+        } = self.events.watermark();
+        let captured = Captured {
+            transitions: self.ledger.transitions,
+            counter: self.ledger.counter,
+            issued,
+            last_event,
+            agents: self.agents.clone(),
+        };
+        Ok(TypedValue::from_serialize(schema("counter.ledger"), &captured).unwrap())
     }
 
     fn restored(
@@ -178,19 +207,38 @@ impl Task for CounterTask {
         step: u64,
         ledger: &TypedValue,
         inspection: &TypedValue,
-    ) -> Result<Box<dyn Task>, TaskError> {
-        let ledger: Ledger = ledger
+    ) -> Result<RestoredTask, TaskError> {
+        if *ledger.schema() != schema("counter.ledger") {
+            return Err(TaskError::new("another kind of ledger"));
+        }
+        let ledger: Captured = ledger
             .read()
             .map_err(|error| TaskError::new(error.to_string()))?;
         if ledger.counter != counter(inspection)? || ledger.transitions != step {
             return Err(TaskError::new("the ledger counts another world"));
         }
-        Ok(Box::new(Self {
+        let watermark = EventWatermark {
+            issued: ledger.issued,
+            last_source_step: ledger.last_event,
+        };
+        let task = Self {
             bench: self.bench.clone(),
             terminal_after: self.terminal_after,
-            ledger,
-            events: self.events.restored(new_epoch.clone(), step),
-        }))
+            ledger: Ledger {
+                transitions: ledger.transitions,
+                counter: ledger.counter,
+            },
+            events: self.events.restored(new_epoch.clone(), step, watermark),
+            agents: ledger.agents,
+        };
+        let contexts = task.agents.iter().cloned();
+        Ok(RestoredTask {
+            contexts: contexts.map(|agent| (agent, task.context())).collect(),
+            progress: task.progress(),
+            episode_request: (step > 0).then(|| task.episode_request()).flatten(),
+            events: watermark,
+            task: Box::new(task),
+        })
     }
 
     fn rebase_ids(&self, to_epoch: &Id) -> BTreeMap<Id, Id> {

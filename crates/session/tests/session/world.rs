@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use wellwritten_session::{
     Advance, Artifact, AxisRange, AxisSchema, ControllerSchema, Environment, EnvironmentDescriptor,
     EnvironmentInitialize, ErrorCode, Id, ParticipantError, PortDescriptor, RationalNs, SchemaRef,
-    Scope, StepResult, TypedValue, U64, ViewDescriptor, ViewRef, WorldObservation,
+    Scope, StagedWorld, StepResult, TypedValue, U64, ViewDescriptor, ViewRef, WorldObservation,
 };
 
 use crate::rig::{Bench, digest_of, id};
@@ -15,6 +15,7 @@ use crate::rig::{Bench, digest_of, id};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct State {
+    episode: Option<Id>,
     counter: i64,
     step: u64,
     time: RationalNs,
@@ -46,6 +47,11 @@ pub fn controls() -> ControllerSchema {
     }
 }
 
+fn inspection(state: &State) -> TypedValue {
+    let inspection = serde_json::json!({"counter": state.counter, "step": state.step});
+    TypedValue::from_serialize(inspection_schema(), &inspection).unwrap()
+}
+
 const WIDTH: u32 = 32;
 const HEIGHT: u32 = 24;
 
@@ -55,6 +61,7 @@ impl CounterWorld {
             bench,
             ports,
             state: State {
+                episode: None,
                 counter: 0,
                 step: 0,
                 time: RationalNs::ZERO,
@@ -92,8 +99,6 @@ impl CounterWorld {
             .iter()
             .find(|(step, _)| *step == shown)
             .unwrap();
-        let inspection =
-            serde_json::json!({"counter": self.state.counter, "step": self.state.step});
         WorldObservation {
             boundary: U64(self.state.step),
             world_time: self.state.time,
@@ -103,7 +108,7 @@ impl CounterWorld {
                 produced_step: U64(shown),
                 pixels: pixels.clone(),
             }],
-            inspection: TypedValue::from_serialize(inspection_schema(), &inspection).unwrap(),
+            inspection: inspection(&self.state),
         }
     }
 
@@ -162,9 +167,10 @@ impl Environment for CounterWorld {
 
     async fn initialize(
         &mut self,
-        _parameters: &EnvironmentInitialize,
+        parameters: &EnvironmentInitialize,
     ) -> Result<WorldObservation, ParticipantError> {
         self.bench.reach("world", "initialize").await?;
+        self.state.episode = Some(parameters.episode_id.clone());
         Ok(self.observe())
     }
 
@@ -245,13 +251,26 @@ impl Environment for CounterWorld {
         Ok(serde_json::to_vec(&self.state).unwrap())
     }
 
-    async fn stage_restore(&mut self, payload: &[u8]) -> Result<(), ParticipantError> {
+    async fn stage_restore(&mut self, payload: &[u8]) -> Result<StagedWorld, ParticipantError> {
         self.bench.reach("world", "stage").await?;
-        let state = serde_json::from_slice(payload).map_err(|error| {
-            ParticipantError::refused(ErrorCode::IncompatibleState, error.to_string())
-        })?;
+        let refused =
+            |message: String| ParticipantError::refused(ErrorCode::IncompatibleState, message);
+        let state: State =
+            serde_json::from_slice(payload).map_err(|error| refused(error.to_string()))?;
+        if state.frames.last() != Some(&(state.step, state.counter)) {
+            return Err(refused("the last frame shows another counter".to_owned()));
+        }
+        let Some(episode_id) = state.episode.clone() else {
+            return Err(refused("a state of no episode".to_owned()));
+        };
+        let found = StagedWorld {
+            boundary: U64(state.step),
+            world_time: state.time,
+            episode_id,
+            inspection_digest: inspection(&state).digest(),
+        };
         self.staged = Some(state);
-        Ok(())
+        Ok(found)
     }
 
     async fn activate_restore(&mut self) -> Result<WorldObservation, ParticipantError> {
