@@ -323,9 +323,18 @@ test("a CPU device takes functions, and fails by their own words", async () => {
     device.launch(broken, [{ slice: words, access: "read-write" }], [1]);
     const bad = await device.read(words).catch((error) => error.message);
     const spans = device.taint(words).map(({ state }) => state);
+    const after = async (label, run) => {
+      const buffer = device.alloc(16);
+      device.launch(device.kernel({ label, run }), [{ slice: buffer, access: "write" }], [1]);
+      return device.read(buffer).catch((error) => error.message);
+    };
+    const promise = await after("late", async () => {});
+    const reentrant = await after("reentrant", () => device.alloc(4));
     device.close();
-    return { good, bad, spans };
+    return { good, bad, spans, promise, reentrant };
   });
+  assert.match(answers.promise, /returned a promise/);
+  assert.match(answers.reentrant, /cannot call the device that runs it/);
   assert.deepEqual(answers.good, [5, 7, 9, 11]);
   assert.match(answers.bad, /kernel `broken` failed on the CPU: no such luck/);
   assert.deepEqual(answers.spans, ["failed"]);
@@ -417,17 +426,23 @@ test("calls of every kind on top of a run: all settle, only a pause ends the run
       const { phase } = await session.status();
       rounds.push({ running, phase: phase.kind });
     }
+    const queued = [session.checkpoint(), session.run({ stepsPerSecond: 100 }), session.pause()];
+    await Promise.all(queued);
+    const { phase: last, running: runs } = await session.status();
+    rounds.push({ running: !runs, phase: last.kind });
     await session.close();
     const closing = await createSession({ sessionId: "storm", resume: "latest" });
     const run = settle("run", closing.run());
     await new Promise((resolve) => setTimeout(resolve, 100));
     await Promise.all([closing.checkpoint().catch(() => {}), closing.close(), run]);
+    const again = await createSession({ sessionId: "storm", resume: "latest" });
+    await Promise.all([again.checkpoint(), settle("run", again.run()), again.close()]);
     return { rounds, odd };
   });
   assert.deepEqual(found.odd, []);
   assert.deepEqual(
     found.rounds,
-    Array.from({ length: 4 }, () => ({ running: true, phase: "paused" })),
+    Array.from({ length: 5 }, () => ({ running: true, phase: "paused" })),
   );
 });
 

@@ -109,20 +109,20 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
   }
 
   backend(): BackendInfo {
-    return this.#device.backend();
+    return callWasm(() => this.#device.backend());
   }
 
   limits(): DeviceLimits {
-    return this.#device.limits();
+    return callWasm(() => this.#device.limits());
   }
 
   counters(): DeviceCounters {
-    return this.#device.counters();
+    return callWasm(() => this.#device.counters());
   }
 
   /** From 1; a recovered device is the next, and nothing of the one before is touched again. */
   get generation(): bigint {
-    return this.#device.generation;
+    return callWasm(() => this.#device.generation);
   }
 
   /** Reserves `sizeBytes` zeroed bytes, a multiple of 4. */
@@ -161,14 +161,14 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
     });
   }
 
-  /** The bytes, or code `UNWRITTEN` with the report as context. Waits for what they are pending on. */
+  /** The bytes as they are at this call, or code `UNWRITTEN` with the report as context. Waits for what they are pending on. */
   read(source: GuardedBuffer | Slice): Promise<Uint8Array> {
-    return typed(this.#device.read(rawOf(source)));
+    return typed(() => this.#device.read(rawOf(source)));
   }
 
   /** Resolves when every submission so far has settled. */
   settled(): Promise<void> {
-    return typed(this.#device.settled());
+    return typed(() => this.#device.settled());
   }
 
   taint(source: GuardedBuffer | Slice): TaintSpan[] {
@@ -181,16 +181,16 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
 
   /** Destroys the real device: for tests. Every live byte is claimed. */
   lose(): void {
-    this.#device.lose();
+    callWasm(() => this.#device.lose());
   }
 
   /** Gets a new device generation; buffers of the old one stay lost. */
   recover(): Promise<void> {
-    return typed(this.#device.recover());
+    return typed(() => this.#device.recover());
   }
 
   close(): void {
-    this.#device.close();
+    callWasm(() => this.#device.close());
   }
 }
 
@@ -200,16 +200,17 @@ export async function createGuardedDevice(
 ): Promise<GuardedDevice> {
   const { wasmUrl, ...device } = options;
   await loadWellwritten(wasmUrl === undefined ? {} : { wasmUrl });
-  return new GuardedDevice(await typed(wasm().WasmDevice.create(device)));
+  return new GuardedDevice(await typed(() => wasm().WasmDevice.create(device)));
 }
 
 function rawOf(source: GuardedBuffer | Slice): WasmSlice {
   return source instanceof Slice ? source.raw : source.whole().raw;
 }
 
-async function typed<T>(work: Promise<T>): Promise<T> {
+/** Starts the work at once, in the caller's turn, and types what it throws then or later. */
+async function typed<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return await work;
+    return await work();
   } catch (thrown) {
     throw WellwrittenError.from(thrown);
   }

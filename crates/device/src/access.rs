@@ -5,8 +5,10 @@ use wellwritten_memory::BufferBinding;
 
 /// What a kernel does with one binding.
 ///
-/// The guard believes it: bytes bound as [`Write`](Access::Write) count as written by the launch in
-/// full, bytes bound as [`Read`](Access::Read) are what the result depends on.
+/// The guard cannot see into a kernel and believes what is declared: every byte bound as
+/// [`Write`](Access::Write) counts as written by the launch, bytes bound as [`Read`](Access::Read) are what
+/// the result depends on. A kernel that writes only some of the bytes it is given keeps the others, so
+/// it must bind them as [`ReadWrite`](Access::ReadWrite), or bind only the slice that it fills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[serde(rename_all = "kebab-case")]

@@ -1,5 +1,6 @@
 //! The guarded device for any WebGPU program.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use js_sys::{Array, Function, Promise, Uint8Array, Uint32Array};
@@ -63,6 +64,21 @@ pub async fn open_device(options: GuardedDeviceOptions) -> WebResult<GuardedDevi
 #[wasm_bindgen]
 pub struct WasmDevice {
     device: GuardedDevice,
+    /// Whether a host kernel is running: it is in the middle of a launch of this device.
+    in_host_kernel: Rc<Cell<bool>>,
+}
+
+impl WasmDevice {
+    /// The device, unless a host kernel asks for it.
+    fn open(&self) -> WebResult<&GuardedDevice> {
+        if self.in_host_kernel.get() {
+            return Err(WebError::new(
+                WellwrittenErrorCode::Busy,
+                "a host kernel cannot call the device that runs it; it has only its bindings",
+            ));
+        }
+        Ok(&self.device)
+    }
 }
 
 /// A buffer of a device; `free()` gives its bytes back.
@@ -164,31 +180,32 @@ impl WasmDevice {
         };
         Ok(Self {
             device: open_device(options).await?,
+            in_host_kernel: Rc::default(),
         })
     }
 
     /// Which backend this is, and on what.
     #[wasm_bindgen(unchecked_return_type = "BackendInfo")]
-    pub fn backend(&self) -> JsValue {
-        to_js(&self.device.backend())
+    pub fn backend(&self) -> WebResult<JsValue> {
+        Ok(to_js(&self.open()?.backend()))
     }
 
     /// What the device grants.
     #[wasm_bindgen(unchecked_return_type = "DeviceLimits")]
-    pub fn limits(&self) -> JsValue {
-        to_js(&self.device.limits())
+    pub fn limits(&self) -> WebResult<JsValue> {
+        Ok(to_js(&self.open()?.limits()))
     }
 
     /// What the device has done so far.
     #[wasm_bindgen(unchecked_return_type = "DeviceCounters")]
-    pub fn counters(&self) -> JsValue {
-        to_js(&self.device.counters())
+    pub fn counters(&self) -> WebResult<JsValue> {
+        Ok(to_js(&self.open()?.counters()))
     }
 
     /// Counts devices from 1: a recovered device is the next generation.
     #[wasm_bindgen(getter)]
-    pub fn generation(&self) -> u64 {
-        self.device.generation()
+    pub fn generation(&self) -> WebResult<u64> {
+        Ok(self.open()?.generation())
     }
 
     /// Calls `observer(type, message)` when claims settle, the device is lost or recovered, or an
@@ -211,14 +228,14 @@ impl WasmDevice {
     pub fn alloc(&self, size_bytes: f64, label: Option<String>) -> WebResult<WasmBuffer> {
         let size_bytes = whole_number("sizeBytes", size_bytes)?;
         let buffer = self
-            .device
+            .open()?
             .alloc(size_bytes, label.as_deref().unwrap_or("unnamed"))?;
         Ok(WasmBuffer { buffer })
     }
 
     /// Writes bytes over a slice.
     pub fn write(&self, target: &WasmSlice, bytes: &[u8]) -> WebResult<()> {
-        Ok(self.device.write(&target.binding, bytes)?)
+        Ok(self.open()?.write(&target.binding, bytes)?)
     }
 
     /// A kernel from WGSL, for the WebGPU backend.
@@ -242,7 +259,13 @@ impl WasmDevice {
         )]
         run: Function,
     ) -> WasmKernel {
-        let host = Rc::new(move |launch: &mut HostLaunch<'_>| run_host_kernel(&run, launch));
+        let in_host_kernel = Rc::clone(&self.in_host_kernel);
+        let host = Rc::new(move |launch: &mut HostLaunch<'_>| {
+            in_host_kernel.set(true);
+            let outcome = run_host_kernel(&run, launch);
+            in_host_kernel.set(false);
+            outcome
+        });
         WasmKernel {
             kernel: self.device.kernel(KernelSource::host(label, host)),
         }
@@ -264,57 +287,59 @@ impl WasmDevice {
             *count = u32::try_from(wanted).unwrap_or(u32::MAX);
         }
         Ok(self
-            .device
+            .open()?
             .launch(&kernel.kernel, &bindings.bindings, workgroups)?)
     }
 
     /// Reads a slice as it is at this call: the bytes, or an error `UNWRITTEN` whose context is the report.
     #[wasm_bindgen(unchecked_return_type = "Promise<Uint8Array>")]
-    pub fn read(&self, source: &WasmSlice) -> Promise {
+    pub fn read(&self, source: &WasmSlice) -> WebResult<Promise> {
         // Not an `async fn`: its body would begin in a microtask of its own, after whatever the caller
         // does next.
-        let read = self.device.read(&source.binding);
-        future_to_promise(async move {
+        let read = self.open()?.read(&source.binding);
+        Ok(future_to_promise(async move {
             let bytes = read.await.map_err(WebError::from)?;
             Ok(Uint8Array::from(bytes.as_slice()).into())
-        })
+        }))
     }
 
     /// Resolves when every submission made before this call has settled.
     #[wasm_bindgen(unchecked_return_type = "Promise<void>")]
-    pub fn settled(&self) -> Promise {
-        let settled = self.device.settled();
-        future_to_promise(async move {
+    pub fn settled(&self) -> WebResult<Promise> {
+        let settled = self.open()?.settled();
+        Ok(future_to_promise(async move {
             settled.await;
             Ok(JsValue::UNDEFINED)
-        })
+        }))
     }
 
     /// The state of every byte of a slice.
     #[wasm_bindgen(unchecked_return_type = "TaintSpan[]")]
     pub fn taint(&self, source: &WasmSlice) -> WebResult<JsValue> {
-        Ok(to_js(&self.device.taint(&source.binding)?))
+        Ok(to_js(&self.open()?.taint(&source.binding)?))
     }
 
     /// Failures, what carries them, and the skipped work between.
     #[wasm_bindgen(unchecked_return_type = "FailureGraph")]
-    pub fn failures(&self) -> JsValue {
-        to_js(&self.device.failures())
+    pub fn failures(&self) -> WebResult<JsValue> {
+        Ok(to_js(&self.open()?.failures()))
     }
 
     /// Destroys the real device: for tests.
-    pub fn lose(&self) {
-        self.device.lose();
+    pub fn lose(&self) -> WebResult<()> {
+        self.open()?.lose();
+        Ok(())
     }
 
     /// Gets a new device generation.
     pub async fn recover(&self) -> WebResult<()> {
-        Ok(self.device.recover().await?)
+        Ok(self.open()?.recover().await?)
     }
 
     /// Destroys the device for good.
-    pub fn close(&self) {
-        self.device.close();
+    pub fn close(&self) -> WebResult<()> {
+        self.open()?.close();
+        Ok(())
     }
 }
 
@@ -324,13 +349,19 @@ fn run_host_kernel(run: &Function, launch: &mut HostLaunch<'_>) -> Result<(), Ho
         buffers.push(&Uint32Array::from(launch.words(index)?).into());
     }
     let workgroups: Array = launch.workgroups().into_iter().map(JsValue::from).collect();
-    run.call2(&JsValue::UNDEFINED, &buffers, &workgroups)
+    let returned = run
+        .call2(&JsValue::UNDEFINED, &buffers, &workgroups)
         .map_err(|thrown| {
             let message = thrown
                 .dyn_ref::<js_sys::Error>()
                 .map_or_else(|| format!("{thrown:?}"), |error| error.message().into());
             HostKernelError::Failed(message)
         })?;
+    if returned.is_instance_of::<Promise>() {
+        return Err(HostKernelError::Failed(
+            "it returned a promise; a host kernel must have finished when it returns".to_owned(),
+        ));
+    }
     for (index, buffer) in buffers.iter().enumerate() {
         if launch.access(index)?.writes() {
             launch.put(index, buffer.unchecked_into::<Uint32Array>().to_vec())?;

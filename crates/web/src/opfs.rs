@@ -193,8 +193,8 @@ impl StoreMedium for OpfsMedium {
     }
 }
 
-/// Browsers have reported a full disk as a short count and as an impossible one, without throwing:
-/// anything but the full length is an error.
+/// Browsers report a full disk as a short count and as an impossible one (4294967288), without
+/// throwing: anything but the full length means that there is no room.
 fn write_and_flush(
     access: &FileSystemSyncAccessHandle,
     name: &str,
@@ -205,10 +205,10 @@ fn write_and_flush(
     let requested_bytes = bytes.len() as u64;
     let written_bytes = whole_number(written);
     if written_bytes != requested_bytes {
-        return Err(MediumError::ShortWrite {
+        return Err(MediumError::QuotaExceeded {
             file: name.to_owned(),
             requested_bytes,
-            written_bytes,
+            available_bytes: (written_bytes < requested_bytes).then_some(written_bytes),
         });
     }
     access.flush().map_err(fail)

@@ -2,7 +2,7 @@ import { batch, signal } from "@preact/signals-core";
 import type {
   FailureGraph,
   FaultInfo,
-  GenerationInfo,
+  ListedGeneration,
   PhaseChange,
   PhaseEdge,
   SessionBuffer,
@@ -64,7 +64,7 @@ export class InspectorModel {
   readonly buffers = signal<readonly SessionBuffer[]>([]);
   readonly strips = signal<ReadonlyMap<bigint, Strip>>(new Map());
   readonly failures = signal<FailureGraph | null>(null);
-  readonly generations = signal<readonly GenerationInfo[]>([]);
+  readonly generations = signal<readonly ListedGeneration[]>([]);
   readonly faults = signal<readonly FaultInfo[]>([]);
   readonly edges = signal<readonly PhaseEdge[]>([]);
   readonly path = signal<readonly PhaseChange[]>([]);
@@ -147,6 +147,8 @@ export class InspectorModel {
    * Resolves with whether it succeeded.
    */
   async act(activity: string, work: () => Promise<unknown>, done?: string): Promise<boolean> {
+    // a double click is one wish
+    if (this.activity.value === activity) return false;
     this.activity.value = activity;
     this.notice.value = null;
     try {
