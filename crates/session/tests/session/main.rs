@@ -3,6 +3,7 @@
 
 mod agent;
 mod checkpoints;
+mod coherence;
 mod refusals;
 mod restores;
 mod rig;
