@@ -56,7 +56,8 @@ pub struct Committed {
     pub generation: GenerationInfo,
     /// Whether it survives a crash.
     pub certainty: Certainty,
-    /// The generations that the manifest dropped for it, oldest first.
+    /// The generations that the manifest dropped for it: abandoned ones, then those of the timeline, each
+    /// oldest first.
     pub rotated_out: Vec<Id>,
 }
 
@@ -110,7 +111,8 @@ impl fmt::Display for CommitStep {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CommitError {
-    /// A generation of that id is committed. Nothing was written. Retry under a new id.
+    /// A generation of that id is committed, or its file was found without a manifest and is kept. Nothing
+    /// was written. Retry under a new id.
     #[error("checkpoint id `{checkpoint_id}` is already used in this store")]
     CheckpointIdUsed {
         /// The id.

@@ -21,7 +21,10 @@
 //! - A checkpoint id is committed once. An epoch recorded is never new again.
 //! - A failed commit loses no generation; a commit that happened is reported as one, whatever failed
 //!   after it.
-//! - The store never holds more files than its generations and a small fixed number of leftovers.
+//! - A generation that is found without a manifest is never deleted.
+//! - A future that was abandoned by resuming elsewhere is never taken unless it is named.
+//! - The store never holds more files than its generations and a small fixed number of leftovers
+//!   (and of what was found without a manifest).
 //!
 //! # What it does not do
 //!
@@ -98,6 +101,7 @@ pub use store_config::StoreConfig;
 pub use store_error::{ReadError, StoreError};
 pub use store_manifest::{
     ManifestFault, RETIRED_IDS, STATE_FORMAT_ID, STORE_MANIFEST_VERSION, StoreManifest,
+    UNLISTED_IDS,
 };
 pub use store_medium::{FileEntry, StoreMedium, Usage};
 pub use store_reader::{Resolution, StoreReader};

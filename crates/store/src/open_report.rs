@@ -50,8 +50,8 @@ pub struct KeptFile {
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[non_exhaustive]
 pub enum KeptReason {
-    /// There is no store manifest, so these may be all that is left of a store whose manifest vanished.
-    /// They stay until the store is opened with a manifest, which the next commit writes.
+    /// It is a generation that was there when the store manifest was not, so it may be all that is left of
+    /// a store whose manifest vanished. It stays, whatever is committed since, until a person removes it.
     NoManifest,
     /// The medium could not confirm that the manifest in place survives a crash, and the one before it
     /// may list this file.

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use wellwritten_envelope::{Digest, Id, U64};
+use wellwritten_envelope::{Digest, Id, U64, sort_few_by};
 
 use crate::commit::{Certainty, CommitError, CommitStep, Committed, GenerationBytes};
 use crate::envelope_words;
@@ -13,7 +13,7 @@ use crate::medium_error::MediumError;
 use crate::open_report::{KeptFile, KeptReason, LeftoverFile, OpenReport};
 use crate::store_config::StoreConfig;
 use crate::store_error::StoreError;
-use crate::store_manifest::StoreManifest;
+use crate::store_manifest::{StoreManifest, UNLISTED_IDS};
 use crate::store_medium::{FileEntry, StoreMedium};
 use crate::store_reader::{Resolution, StoreReader};
 
@@ -53,6 +53,7 @@ impl<M: StoreMedium> Deref for Store<M> {
 impl<M: StoreMedium> Store<M> {
     /// Locks the store on `medium`, reads its manifest and removes what unfinished commits and
     /// rotations left. Files that are neither a generation nor a temporary are someone else's and stay.
+    /// Generations that are found without a manifest stay too, at this opening and at every later one.
     pub async fn open(medium: M, config: StoreConfig) -> Result<(Self, OpenReport), StoreError> {
         if config.keep_generations == 0 {
             return Err(StoreError::KeepGenerations {
@@ -73,6 +74,9 @@ impl<M: StoreMedium> Store<M> {
         let synced = store.reader.medium.sync_dir().await;
         store.durable = synced.is_ok();
         let files = store.reader.medium.list().await?;
+        if !store.reader.manifest_found {
+            store.keep_aside(&files)?;
+        }
         let mut report = OpenReport {
             manifest_found: store.reader.manifest_found,
             missing: store.missing(&files),
@@ -82,6 +86,26 @@ impl<M: StoreMedium> Store<M> {
             store.clean(entry, synced.as_ref().err(), &mut report).await;
         }
         Ok((store, report))
+    }
+
+    /// Generations and no manifest: all that is left of a store whose manifest vanished. The next
+    /// manifest names them, so that no later opening takes them for leftovers.
+    fn keep_aside(&mut self, files: &[FileEntry]) -> Result<(), StoreError> {
+        let unlisted = &mut self.reader.manifest.unlisted;
+        unlisted.extend(
+            files
+                .iter()
+                .filter_map(|entry| file_name::checkpoint_id_of(&entry.name)),
+        );
+        sort_few_by(unlisted, Ord::cmp);
+        let count = unlisted.len();
+        if count > UNLISTED_IDS {
+            return Err(StoreError::TooManyUnlisted {
+                count,
+                limit: UNLISTED_IDS,
+            });
+        }
+        Ok(())
     }
 
     fn missing(&self, files: &[FileEntry]) -> Vec<Id> {
@@ -99,15 +123,16 @@ impl<M: StoreMedium> Store<M> {
         report: &mut OpenReport,
     ) {
         let temporary = file_name::is_temporary(&entry.name);
-        let orphan = file_name::checkpoint_id_of(&entry.name).is_some()
-            && !self.reader.manifest.lists_file(&entry.name);
+        let manifest = &self.reader.manifest;
+        let checkpoint_id = file_name::checkpoint_id_of(&entry.name);
+        let orphan = checkpoint_id.is_some() && !manifest.lists_file(&entry.name);
         if !temporary && !orphan {
             return;
         }
-        let kept = if orphan && !self.reader.manifest_found {
+        let kept = if checkpoint_id.is_some_and(|id| manifest.unlisted.contains(&id)) {
             Some((
                 KeptReason::NoManifest,
-                "there is no store manifest".to_owned(),
+                "it was there when the store had no manifest".to_owned(),
             ))
         } else if let Some(error) = not_synced.filter(|_| orphan) {
             self.leftovers.insert(entry.name.clone());
@@ -158,6 +183,7 @@ impl<M: StoreMedium> Store<M> {
         envelope_words::require_stated(&generation)?;
         if !self.reader.manifest_found {
             self.publish(self.reader.manifest.clone()).await?;
+            self.settle().await?;
         }
         let info = info_of(&generation);
         self.write_generation(&info.file, generation.bytes).await?;
@@ -194,8 +220,10 @@ impl<M: StoreMedium> Store<M> {
     }
 
     /// Records that the session resumed from `checkpoint_id`: from now on [`latest`](StoreReader::latest)
-    /// is that generation, and those committed after it are an abandoned future, taken only by name. A
-    /// restore calls this when everyone is active.
+    /// is that generation, and what is committed next goes on from it. The generations that it does not
+    /// itself go on from are an abandoned future for good: taken only by name, and rotated out first.
+    /// Naming one of those here makes its past the timeline again. A restore calls this when everyone is
+    /// active.
     pub async fn mark_resumed(&mut self, checkpoint_id: &Id) -> Result<Certainty, CommitError> {
         self.settle().await?;
         if self.reader.find(checkpoint_id).is_none() {
@@ -204,7 +232,7 @@ impl<M: StoreMedium> Store<M> {
             });
         }
         let mut next = self.reader.manifest.clone();
-        next.high_water = Some(checkpoint_id.clone());
+        next.resume(checkpoint_id);
         self.publish(next).await
     }
 
@@ -223,8 +251,10 @@ impl<M: StoreMedium> Store<M> {
                 }
                 StoreError::ManifestVanished => CommitError::ManifestVanished,
                 StoreError::Medium { source } => at(CommitStep::Settle)(source),
-                StoreError::Lock { .. } | StoreError::KeepGenerations { .. } => {
-                    unreachable!("reading a manifest takes no lock and no configuration")
+                StoreError::Lock { .. }
+                | StoreError::KeepGenerations { .. }
+                | StoreError::TooManyUnlisted { .. } => {
+                    unreachable!("reading a manifest takes no lock, configuration or list of files")
                 }
             })?;
             self.stale = false;

@@ -35,10 +35,21 @@ pub enum StoreError {
         #[from]
         fault: ManifestFault,
     },
+    /// There is no manifest, and there are more generation files than can be kept aside.
+    #[error(
+        "there is no store manifest `manifest.json` and {count} generations, more than the {limit} that can be \
+         kept aside. Nothing was changed. Put back a copy of `manifest.json`, or move this store's folder away"
+    )]
+    TooManyUnlisted {
+        /// How many there are.
+        count: usize,
+        /// [`UNLISTED_IDS`](crate::UNLISTED_IDS).
+        limit: usize,
+    },
     /// The manifest was there when it was last read and is gone. The store is not taken as empty.
     #[error(
         "the store manifest `manifest.json` has vanished; put back a copy of it. Opening the store anew \
-         without it begins an empty one"
+         without it begins an empty one, beside the generations that are there, which stay"
     )]
     ManifestVanished,
     /// The medium failed. Retrying makes sense when the cause is gone.

@@ -22,17 +22,30 @@ pub const STATE_FORMAT_ID: &str = "flysess-1";
 /// manifest is rewritten by every commit; 64 ids are at most 4.3 kB of it.
 pub const RETIRED_IDS: usize = 64;
 
+/// How many generation files that were there without a manifest a store keeps aside. Limited for the same
+/// reason; 256 names are at most 17 kB.
+pub const UNLISTED_IDS: usize = 256;
+
 /// The decoded, checked content of `manifest.json`.
 ///
-/// In the file: canonical JSON of `storeManifestVersion`, `stateFormatId`, `highWater`, `generations`
-/// (oldest commit first), `epochs`, `retired` (oldest first) and `digest`, the last being BLAKE3 of the
-/// canonical JSON of all the others.
+/// In the file: canonical JSON of `storeManifestVersion`, `stateFormatId`, `highWater`, `resumedFrom`,
+/// `generations` (oldest commit first), `continues`, `epochs`, `retired` (oldest first), `unlisted`
+/// (sorted) and `digest`, the last being BLAKE3 of the canonical JSON of all the others.
+///
+/// `continues` says, for each generation in turn, which listed one it goes on from; itself where none of
+/// those is listed. The *timeline* is `highWater` and what it goes on from, one after the other; every
+/// other generation is in an abandoned future. So resuming from an abandoned one needs no bookkeeping:
+/// its own past is the timeline again, and nothing else is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoreManifest {
-    pub(crate) high_water: Option<Id>,
-    pub(crate) generations: Vec<GenerationInfo>,
+    high_water: Option<Id>,
+    resumed_from: Option<Id>,
+    generations: Vec<GenerationInfo>,
+    continues: Vec<Id>,
     pub(crate) epochs: EpochHistory,
     pub(crate) retired: Vec<Id>,
+    /// Checkpoint ids whose files were there when the manifest was not; the files are never removed.
+    pub(crate) unlisted: Vec<Id>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -43,9 +56,13 @@ struct ManifestFile {
     // Required though it may be null: a missing field must not read as "no generation".
     #[serde(deserialize_with = "Option::deserialize")]
     high_water: Option<Id>,
+    #[serde(deserialize_with = "Option::deserialize")]
+    resumed_from: Option<Id>,
     generations: Vec<GenerationInfo>,
+    continues: Vec<Id>,
     epochs: EpochHistory,
     retired: Vec<Id>,
+    unlisted: Vec<Id>,
     #[serde(skip_serializing_if = "Option::is_none")]
     digest: Option<Digest>,
 }
@@ -119,6 +136,18 @@ pub enum ManifestFault {
         /// The id it names.
         checkpoint_id: Id,
     },
+    /// A session resumed from a generation that is not in the timeline.
+    #[error("its resumedFrom {checkpoint_id} is not in its timeline")]
+    ResumedFrom {
+        /// The id it names.
+        checkpoint_id: Id,
+    },
+    /// Not every generation goes on from itself or from one committed before it.
+    #[error("its continues are not an earlier generation, or itself, for each of its generations")]
+    Continues,
+    /// The files kept aside are not in the form in which they are written.
+    #[error("its unlisted ids are not sorted, or more than {UNLISTED_IDS}")]
+    Unlisted,
     /// The epoch history is not in the form in which it is written.
     #[error("its epochs are not sorted stems with ordinals")]
     Epochs,
@@ -140,9 +169,33 @@ impl StoreManifest {
     /// The record of one generation.
     #[must_use]
     pub fn find(&self, checkpoint_id: &Id) -> Option<&GenerationInfo> {
+        self.position(checkpoint_id).map(|at| &self.generations[at])
+    }
+
+    /// The generation `from` and what it goes on from, newest first.
+    #[must_use]
+    pub fn line(&self, from: Option<&Id>) -> Vec<&GenerationInfo> {
+        let mut line = Vec::new();
+        let mut next = from.and_then(|id| self.position(id));
+        while let Some(at) = next {
+            line.push(&self.generations[at]);
+            next = self
+                .position(&self.continues[at])
+                .filter(|before| *before < at);
+        }
+        line
+    }
+
+    /// The newest generation that was not abandoned and what it goes on from, newest first.
+    #[must_use]
+    pub fn timeline(&self) -> Vec<&GenerationInfo> {
+        self.line(self.high_water.as_ref())
+    }
+
+    fn position(&self, checkpoint_id: &Id) -> Option<usize> {
         self.generations
             .iter()
-            .find(|generation| generation.checkpoint_id == *checkpoint_id)
+            .position(|generation| generation.checkpoint_id == *checkpoint_id)
     }
 
     /// Whether `file` belongs to a generation.
@@ -153,24 +206,65 @@ impl StoreManifest {
             .any(|generation| generation.file == file)
     }
 
-    /// Adds `generation` as the newest, keeps the newest `keep_generations`, and returns the dropped.
+    /// Makes the generation, which is listed, the one that what is committed next goes on from.
+    pub(crate) fn resume(&mut self, checkpoint_id: &Id) {
+        self.high_water = Some(checkpoint_id.clone());
+        self.resumed_from = Some(checkpoint_id.clone());
+    }
+
+    /// Adds `generation` as the newest, going on from the one before, drops down to `keep_generations`,
+    /// and returns the dropped: abandoned ones before those of the timeline, each oldest first.
     pub(crate) fn add(
         &mut self,
         generation: GenerationInfo,
         keep_generations: usize,
     ) -> Vec<GenerationInfo> {
         self.epochs.record(&generation.epoch);
-        self.high_water = Some(generation.checkpoint_id.clone());
+        let checkpoint_id = generation.checkpoint_id.clone();
+        let before = self.high_water.replace(checkpoint_id.clone());
+        self.continues.push(before.unwrap_or(checkpoint_id));
         self.generations.push(generation);
-        let excess = self.generations.len().saturating_sub(keep_generations);
-        let dropped: Vec<_> = self.generations.drain(..excess).collect();
-        self.retired.extend(
-            dropped
-                .iter()
-                .map(|generation| generation.checkpoint_id.clone()),
-        );
+        let mut dropped = Vec::new();
+        while self.generations.len() > keep_generations {
+            dropped.push(self.drop_one());
+        }
         let forgotten = self.retired.len().saturating_sub(RETIRED_IDS);
         self.retired.drain(..forgotten);
+        dropped
+    }
+
+    /// Drops the oldest abandoned generation, else the oldest but the newest and the one last resumed
+    /// from; that one only if just these two are left. What went on from it goes on from what it did.
+    fn drop_one(&mut self) -> GenerationInfo {
+        let timeline = self.timeline();
+        let older = &self.generations[..self.generations.len() - 1];
+        let at = older
+            .iter()
+            .position(|generation| !timeline.contains(&generation))
+            .or_else(|| {
+                older.iter().position(|generation| {
+                    Some(&generation.checkpoint_id) != self.resumed_from.as_ref()
+                })
+            })
+            .unwrap_or(0);
+        let dropped = self.generations.remove(at);
+        let before = self.continues.remove(at);
+        let id = &dropped.checkpoint_id;
+        for (generation, continues) in self.generations.iter().zip(&mut self.continues) {
+            if continues == id {
+                let first = before == *id;
+                *continues = if first {
+                    &generation.checkpoint_id
+                } else {
+                    &before
+                }
+                .clone();
+            }
+        }
+        if self.resumed_from.as_ref() == Some(id) {
+            self.resumed_from = None;
+        }
+        self.retired.push(id.clone());
         dropped
     }
 
@@ -181,9 +275,12 @@ impl StoreManifest {
             store_manifest_version: STORE_MANIFEST_VERSION,
             state_format_id: STATE_FORMAT_ID.to_owned(),
             high_water: self.high_water.clone(),
+            resumed_from: self.resumed_from.clone(),
             generations: self.generations.clone(),
+            continues: self.continues.clone(),
             epochs: self.epochs.clone(),
             retired: self.retired.clone(),
+            unlisted: self.unlisted.clone(),
             digest: None,
         };
         file.digest = Some(Digest::blake3(&canonical(&file)));
@@ -206,9 +303,12 @@ impl StoreManifest {
         }
         let manifest = Self {
             high_water: file.high_water,
+            resumed_from: file.resumed_from,
             generations: file.generations,
+            continues: file.continues,
             epochs: file.epochs,
             retired: file.retired,
+            unlisted: file.unlisted,
         };
         manifest.require_consistent()?;
         manifest.require_spelling(bytes)?;
@@ -244,7 +344,7 @@ impl StoreManifest {
             .generations
             .iter()
             .map(|generation| &generation.checkpoint_id);
-        let mut ids: Vec<_> = listed.chain(&self.retired).collect();
+        let mut ids: Vec<_> = listed.chain(&self.retired).chain(&self.unlisted).collect();
         sort_few_by(&mut ids, Ord::cmp);
         if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(ManifestFault::IdTwice {
@@ -260,10 +360,36 @@ impl StoreManifest {
                 checkpoint_id: id.clone(),
             });
         }
+        self.require_lines()?;
+        let sorted = self.unlisted.windows(2).all(|pair| pair[0] < pair[1]);
+        if !sorted || self.unlisted.len() > UNLISTED_IDS {
+            return Err(ManifestFault::Unlisted);
+        }
         if self.epochs.is_well_formed() {
             Ok(())
         } else {
             Err(ManifestFault::Epochs)
+        }
+    }
+
+    fn require_lines(&self) -> Result<(), ManifestFault> {
+        let earlier = |(at, id)| self.position(id).is_some_and(|before| before <= at);
+        if self.continues.len() != self.generations.len()
+            || !self.continues.iter().enumerate().all(earlier)
+        {
+            return Err(ManifestFault::Continues);
+        }
+        let timeline = self.timeline();
+        let in_timeline = |id: &Id| {
+            timeline
+                .iter()
+                .any(|generation| generation.checkpoint_id == *id)
+        };
+        match &self.resumed_from {
+            Some(id) if !in_timeline(id) => Err(ManifestFault::ResumedFrom {
+                checkpoint_id: id.clone(),
+            }),
+            _ => Ok(()),
         }
     }
 }

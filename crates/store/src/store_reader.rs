@@ -21,6 +21,8 @@ pub enum Resolution {
     Committed(Box<GenerationInfo>),
     /// It committed and has since been rotated out.
     RotatedOut,
+    /// A file of that id was there when the store had no manifest, and is kept aside: the id is taken.
+    Unlisted,
     /// It is in no manifest: it did not commit (or it did, more than
     /// [`RETIRED_IDS`](crate::RETIRED_IDS) rotations ago).
     NotCommitted,
@@ -84,6 +86,13 @@ impl<M: StoreMedium> StoreReader<M> {
         self.manifest.find(checkpoint_id)
     }
 
+    /// Whether `generation` lies in a future that a resumption from an earlier one, or from one of another
+    /// future, left behind: no restore takes it unless it is named, and rotation drops it first.
+    #[must_use]
+    pub fn is_abandoned(&self, generation: &GenerationInfo) -> bool {
+        !self.manifest.timeline().contains(&generation)
+    }
+
     /// Every epoch name this store must take as used, of generations long gone included.
     #[must_use]
     pub fn epochs(&self) -> &EpochHistory {
@@ -98,6 +107,8 @@ impl<M: StoreMedium> StoreReader<M> {
             Resolution::Committed(Box::new(generation.clone()))
         } else if self.manifest.retired.contains(checkpoint_id) {
             Resolution::RotatedOut
+        } else if self.manifest.unlisted.contains(checkpoint_id) {
+            Resolution::Unlisted
         } else {
             Resolution::NotCommitted
         }
@@ -136,17 +147,12 @@ impl<M: StoreMedium> StoreReader<M> {
     }
 
     /// The generations that a restore may take without naming one, best first, and those that `filter`
-    /// refuses. Abandoned ones (committed after the one that [`latest`](Self::latest) names) are in
-    /// neither.
+    /// refuses. Abandoned ones (see [`is_abandoned`](Self::is_abandoned)) are in neither.
     #[must_use]
     pub fn candidates(&self, filter: &GenerationFilter) -> (Vec<&GenerationInfo>, Vec<Mismatch>) {
         let mut fitting = Vec::new();
         let mut refused = Vec::new();
-        let latest = self.latest();
-        for generation in self
-            .generations()
-            .skip_while(|generation| Some(*generation) != latest)
-        {
+        for generation in self.manifest.timeline() {
             match filter.mismatch(generation) {
                 None => fitting.push(generation),
                 Some(mismatch) => refused.push(mismatch),
@@ -231,8 +237,9 @@ impl<M: StoreMedium> StoreReader<M> {
     }
 
     fn next_older(&self, than: &GenerationInfo, filter: &GenerationFilter) -> Option<Id> {
-        self.generations()
-            .skip_while(|generation| *generation != than)
+        self.manifest
+            .line(Some(&than.checkpoint_id))
+            .into_iter()
             .skip(1)
             .find(|generation| filter.mismatch(generation).is_none())
             .map(|generation| generation.checkpoint_id.clone())

@@ -1,20 +1,82 @@
-//! Oracle: a model that keeps nothing but the set of listings the store may show and the set it may show
-//! after a crash. Random sequences of commits, faults, reopenings, kills and crashes must never show a
-//! listing outside that set, other bytes than were committed, or a folder that grows.
+//! Oracle: a model that keeps nothing but the set of states the store may show and the set it may show
+//! after a crash; a state knows who went on from whom for every name there ever was. Random sequences of
+//! commits, resumptions, faults, reopenings, kills and crashes must never show a listing or a timeline
+//! outside that set, other bytes than were committed, or a folder that grows.
 //!
 //! Replay one seed with `WELLWRITTEN_SEED=<seed> cargo test -p wellwritten-store --test
 //! random_sequences -- --nocapture`; `WELLWRITTEN_LONG=1` runs many more.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::executor::block_on;
 use wellwritten_store::testing::{Fault, SampleGeneration, SimulatedMedium, SyncIgnored};
 use wellwritten_store::{
-    Certainty, CommitError, MediumError, Resolution, Store, StoreConfig, StoreError, file_name,
+    Certainty, CommitError, GenerationFilter, MediumError, Resolution, Store, StoreConfig,
+    StoreError, file_name,
 };
 
 /// Checkpoint ids, oldest first.
 type Listing = Vec<String>;
+
+/// What the store may be. Nothing is ever taken out of `went_on_from`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct State {
+    listing: Listing,
+    head: Option<String>,
+    resumed: Option<String>,
+    went_on_from: BTreeMap<String, Option<String>>,
+}
+
+impl State {
+    /// Everything the head ever went on from, then what of it is listed; newest first.
+    fn timeline(&self) -> Listing {
+        let before = |name: &String| self.went_on_from[name].clone();
+        std::iter::successors(self.head.clone(), before)
+            .filter(|name| self.listing.contains(name))
+            .collect()
+    }
+
+    fn resume(&self, name: &str) -> Option<Self> {
+        self.listing
+            .iter()
+            .any(|listed| listed == name)
+            .then(|| Self {
+                head: Some(name.to_owned()),
+                resumed: Some(name.to_owned()),
+                ..self.clone()
+            })
+    }
+
+    /// `None` where the name was committed before: the store is not in this state if it accepts it.
+    fn commit(&self, name: &str, keep: usize) -> Option<Self> {
+        if self.went_on_from.contains_key(name) {
+            return None;
+        }
+        let mut state = self.clone();
+        state
+            .went_on_from
+            .insert(name.to_owned(), self.head.clone());
+        state.head = Some(name.to_owned());
+        state.listing.push(name.to_owned());
+        while state.listing.len() > keep {
+            let timeline = state.timeline();
+            // The worst to lose comes last; the sort is stable, so that the oldest of a kind is first.
+            let mut by_worth = state.listing.clone();
+            by_worth.sort_by_key(|candidate| {
+                if candidate == name {
+                    3
+                } else if state.resumed.as_ref() == Some(candidate) {
+                    2
+                } else {
+                    usize::from(timeline.contains(candidate))
+                }
+            });
+            let lost = by_worth[0].clone();
+            state.listing.retain(|candidate| *candidate != lost);
+        }
+        Some(state)
+    }
+}
 
 /// `SplitMix64`: a published generator of a few lines, so that a seed means the same everywhere.
 struct Random(u64);
@@ -36,41 +98,37 @@ impl Random {
 /// What the store may show now, and what it may show after a crash of the machine.
 struct Model {
     keep: usize,
-    now: BTreeSet<Listing>,
-    after_crash: BTreeSet<Listing>,
+    now: BTreeSet<State>,
+    after_crash: BTreeSet<State>,
 }
 
 impl Model {
     fn new(keep: usize) -> Self {
         Self {
             keep,
-            now: BTreeSet::from([Listing::new()]),
-            after_crash: BTreeSet::from([Listing::new()]),
+            now: BTreeSet::from([State::default()]),
+            after_crash: BTreeSet::from([State::default()]),
         }
     }
 
-    fn with(&self, listing: &Listing, name: &str) -> Listing {
-        let mut longer: Listing = listing.iter().cloned().chain([name.to_owned()]).collect();
-        longer.drain(..longer.len().saturating_sub(self.keep));
-        longer
-    }
-
-    fn commit(&mut self, name: &str, outcome: &Result<Certainty, CommitError>) {
-        let committed: BTreeSet<_> = self
-            .now
-            .iter()
-            .map(|listing| self.with(listing, name))
-            .collect();
+    fn change(
+        &mut self,
+        change: impl Fn(&State) -> Option<State>,
+        outcome: &Result<Certainty, CommitError>,
+    ) {
+        // Lazily: a refusal changes nothing, and may be of what makes no sense to the model either.
+        let committed = || self.now.iter().filter_map(change).collect::<BTreeSet<_>>();
         match outcome {
             Ok(Certainty::Durable) => {
-                self.after_crash.clone_from(&committed);
-                self.now = committed;
+                self.now = committed();
+                self.after_crash.clone_from(&self.now);
             }
             Ok(Certainty::NameUncertain { .. }) => {
-                self.after_crash.extend(committed.iter().cloned());
-                self.now = committed;
+                self.now = committed();
+                self.after_crash.extend(self.now.iter().cloned());
             }
             Err(CommitError::OutcomeUnknown { .. }) => {
+                let committed = committed();
                 self.after_crash.extend(committed.iter().cloned());
                 self.now.extend(committed);
             }
@@ -78,11 +136,15 @@ impl Model {
         }
     }
 
-    fn show(&mut self, listing: Listing) -> Result<(), String> {
-        if !self.now.contains(&listing) {
-            return Err(format!("shows {listing:?}, may show {:?}", self.now));
+    fn show(&mut self, listing: &Listing, timeline: &Listing) -> Result<(), String> {
+        let may_show = self.now.clone();
+        self.now
+            .retain(|state| state.listing == *listing && state.timeline() == *timeline);
+        if self.now.is_empty() {
+            return Err(format!(
+                "shows {listing:?} with {timeline:?}, may show {may_show:?}"
+            ));
         }
-        self.now = BTreeSet::from([listing]);
         Ok(())
     }
 
@@ -100,6 +162,7 @@ struct Run {
     committed: usize,
     failed: usize,
     crashes: usize,
+    abandoned: usize,
     ignored: Option<SyncIgnored>,
 }
 
@@ -125,6 +188,7 @@ impl Run {
             committed: 0,
             failed: 0,
             crashes: 0,
+            abandoned: 0,
             ignored,
         }
     }
@@ -141,6 +205,7 @@ impl Run {
                 2 => {
                     self.crash();
                 }
+                3 | 4 => self.resume()?,
                 _ => self.commit()?,
             }
             self.check()?;
@@ -206,7 +271,9 @@ impl Run {
         let store = self.store.as_mut().ok_or("the store is open")?;
         let outcome =
             block_on(store.commit(sample(&name).to_commit())).map(|committed| committed.certainty);
-        self.model.commit(&name, &outcome);
+        let keep = self.model.keep;
+        self.model
+            .change(|state| state.commit(&name, keep), &outcome);
         match outcome {
             Ok(Certainty::NameUncertain { .. }) => {
                 self.committed += 1;
@@ -225,12 +292,39 @@ impl Run {
                 let committed = matches!(resolution, Resolution::Committed(_));
                 self.model
                     .now
-                    .retain(|listing| listing.contains(&name) == committed);
+                    .retain(|state| state.listing.contains(&name) == committed);
             }
             Err(_) => self.failed += 1,
         }
         if self.random.below(2) == 0 {
             self.medium.heal();
+        }
+        Ok(())
+    }
+
+    /// Resumes from any generation that is listed, abandoned ones included.
+    fn resume(&mut self) -> Result<(), String> {
+        if self.store.is_none() {
+            self.open()?;
+        }
+        self.inject_faults();
+        let store = self.store.as_mut().ok_or("the store is open")?;
+        let ids: Vec<_> = store
+            .generations()
+            .map(|generation| generation.checkpoint_id.clone())
+            .collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let id = &ids[self.random.below(ids.len())];
+        let outcome = block_on(store.mark_resumed(id));
+        self.model
+            .change(|state| state.resume(id.as_str()), &outcome);
+        if let Err(CommitError::OutcomeUnknown { .. }) = outcome {
+            self.failed += 1;
+            self.medium.heal();
+            let store = self.store.as_mut().ok_or("the store is open")?;
+            block_on(store.resolve(id)).map_err(|error| error.to_string())?;
         }
         Ok(())
     }
@@ -268,9 +362,25 @@ impl Run {
             if bytes != sample(&name).bytes {
                 return Err(format!("{name} has other bytes than were committed"));
             }
+            if store.is_abandoned(generation) {
+                self.abandoned += 1;
+            }
             listing.push(name);
         }
-        self.model.show(listing)?;
+        let (candidates, _) = store.candidates(&GenerationFilter::default());
+        let timeline: Listing = candidates
+            .iter()
+            .map(|generation| generation.checkpoint_id.to_string())
+            .collect();
+        for generation in store.generations() {
+            if store.is_abandoned(generation) == candidates.contains(&generation) {
+                return Err(format!("{} is both or neither", generation.checkpoint_id));
+            }
+        }
+        if store.latest() != candidates.first().copied() {
+            return Err(format!("latest is {:?} of {timeline:?}", store.latest()));
+        }
+        self.model.show(&listing, &timeline)?;
         // This listing's, the one's before it that may come back, and what could not be removed.
         let limit = 2 * self.model.keep + 4 + 3;
         let files = self.medium.files().len();
@@ -298,7 +408,7 @@ fn seeds() -> Vec<u64> {
 
 #[test]
 fn random_sequences_show_nothing_the_model_does_not() {
-    let (mut committed, mut failed, mut crashes) = (0, 0, 0);
+    let (mut committed, mut failed, mut crashes, mut abandoned) = (0, 0, 0, 0);
     for seed in seeds() {
         let mut run = Run::new(seed, None);
         if let Err(violation) = run.go(30) {
@@ -307,12 +417,34 @@ fn random_sequences_show_nothing_the_model_does_not() {
         committed += run.committed;
         failed += run.failed;
         crashes += run.crashes;
+        abandoned += run.abandoned;
     }
-    println!("{committed} commits, {failed} failed, {crashes} crashes");
+    println!("{committed} commits, {failed} failed, {crashes} crashes, {abandoned} abandoned seen");
     assert!(
-        committed > 0 && failed > 0 && crashes > 0,
+        committed > 0 && failed > 0 && crashes > 0 && abandoned > 0,
         "something of each was tried"
     );
+}
+
+/// Canary: the model notices a store that forgets what was abandoned, in its timeline or its rotation.
+#[test]
+fn a_forgotten_abandonment_is_noticed() {
+    let names = |text: &str| text.split(' ').map(str::to_owned).collect::<Listing>();
+    let mut model = Model::new(3);
+    for name in ["a", "b", "c"] {
+        model.change(|state| state.commit(name, 3), &Ok(Certainty::Durable));
+    }
+    model.change(|state| state.resume("a"), &Ok(Certainty::Durable));
+    model.change(|state| state.commit("d", 3), &Ok(Certainty::Durable));
+    let mut shows = |listing, timeline| {
+        let now = model.now.clone();
+        let shown = model.show(&names(listing), &names(timeline)).is_ok();
+        model.now = now;
+        shown
+    };
+    assert!(shows("a c d", "d a"));
+    assert!(!shows("a c d", "d c a"), "an abandoned one in the timeline");
+    assert!(!shows("b c d", "d"), "the one resumed from rotated out");
 }
 
 /// Canary: the model notices a medium that leaves out a sync.

@@ -160,6 +160,44 @@ fn an_abandoned_future_is_taken_only_by_name() {
     );
     commit(&mut store, "d").unwrap();
     assert_eq!(store.latest().unwrap().checkpoint_id, id("d"));
+    let abandoned: Vec<_> = store
+        .generations()
+        .map(|generation| store.is_abandoned(generation))
+        .collect();
+    assert_eq!(abandoned, [false, true, true, false]);
+    // What was abandoned stays so: a damaged newest one falls back past it.
+    damage(&medium, "d.flysess");
+    let fallback = Selection {
+        fallback: true,
+        ..Selection::default()
+    };
+    let selected = block_on(store.select(&fallback)).unwrap();
+    assert_eq!(selected.generation.checkpoint_id, id("a"));
+    match block_on(store.select(&Selection::default())).unwrap_err() {
+        SelectError::Damaged { older, .. } => assert_eq!(older, Some(id("a"))),
+        other => panic!("{other}"),
+    }
+    let (candidates, _) = store.candidates(&GenerationFilter::default());
+    assert_eq!(candidates.len(), 2);
+    assert_eq!(
+        block_on(store.select(&named)).unwrap().bytes,
+        sample("c").bytes
+    );
+    // Rotation takes it before the one resumed from, and the ids stay used.
+    let committed = block_on(store.commit(sample("e").to_commit())).unwrap();
+    assert_eq!(committed.rotated_out, [id("b")]);
+    // Resuming the last of it makes it the timeline, and what came instead is abandoned.
+    block_on(store.mark_resumed(&id("c"))).unwrap();
+    let selected = block_on(store.select(&Selection::default())).unwrap();
+    assert_eq!(selected.generation.checkpoint_id, id("c"));
+    let committed = block_on(store.commit(sample("f").to_commit())).unwrap();
+    assert_eq!(committed.rotated_out, [id("d")]);
+    drop(store);
+    let (store, _) = open(&medium, 4).unwrap();
+    assert_eq!(listing(&store), ["f", "e", "c", "a"]);
+    let (candidates, _) = store.candidates(&GenerationFilter::default());
+    let timeline = candidates.iter().map(|found| found.checkpoint_id.as_str());
+    assert_eq!(timeline.collect::<Vec<_>>(), ["f", "c", "a"]);
 }
 
 #[test]

@@ -10,7 +10,8 @@ use wellwritten_envelope::Digest;
 use wellwritten_store::testing::{Fault, Operation, SimulatedMedium};
 use wellwritten_store::{
     Certainty, CommitError, CommitStep, KeptReason, LockError, MediumError, MemoryMedium,
-    ReadError, Resolution, Selection, Store, StoreConfig, StoreError, StoreReader, file_name,
+    ReadError, Resolution, Selection, Store, StoreConfig, StoreError, StoreReader, UNLISTED_IDS,
+    file_name,
 };
 
 fn config(keep_generations: usize) -> StoreConfig {
@@ -417,7 +418,7 @@ fn opening_removes_leftovers_and_says_so_and_touches_nothing_else() {
 }
 
 #[test]
-fn generations_whose_manifest_vanished_stay_for_one_opening() {
+fn generations_whose_manifest_vanished_stay_for_good() {
     let medium = SimulatedMedium::new();
     let mut store = store_with(&medium, 3, &["a"]);
     medium.tamper(file_name::MANIFEST, None);
@@ -440,11 +441,55 @@ fn generations_whose_manifest_vanished_stay_for_one_opening() {
         (report.kept[0].file.as_str(), report.kept[0].reason),
         ("a.flysess", KeptReason::NoManifest)
     );
-    commit(&mut store, "c").unwrap();
-    assert!(medium.files().contains_key("a.flysess"));
+    assert_eq!(store.resolution(&id("a")), Resolution::Unlisted);
+    let whole = medium.files()["a.flysess"].clone();
+    let taken = commit(&mut store, "a").unwrap_err();
+    assert!(matches!(taken, CommitError::CheckpointIdUsed { .. }));
+    for number in 0..5 {
+        commit(&mut store, &format!("c{number}")).unwrap();
+        drop(store);
+        medium.tamper("orphan.flysess", Some(vec![1]));
+        let (opened, report) = open(&medium, 3).unwrap();
+        store = opened;
+        assert_eq!(medium.files().get("a.flysess"), Some(&whole));
+        let kept: Vec<_> = report.kept.iter().map(|kept| kept.file.as_str()).collect();
+        assert_eq!(kept, ["a.flysess"]);
+        let removed: Vec<_> = report.removed.iter().map(|left| &left.file).collect();
+        assert_eq!(removed, ["orphan.flysess"]);
+    }
+    drop(store);
+    // It vanishes again: what was listed is kept as well, and what was kept is not forgotten.
+    medium.tamper(file_name::MANIFEST, None);
+    let (mut store, report) = open(&medium, 3).unwrap();
+    assert_eq!(report.kept.len(), 4);
+    assert!(block_on(store.claim_epoch(&id("e7"))).unwrap().is_durable());
     drop(store);
     let (_, report) = open(&medium, 3).unwrap();
-    assert_eq!(report.removed.len(), 1);
+    assert_eq!((report.kept.len(), report.removed.len()), (4, 0));
+}
+
+#[test]
+fn more_generations_without_a_manifest_than_can_be_kept_aside_refuse_the_opening() {
+    let medium = SimulatedMedium::new();
+    for number in 0..=UNLISTED_IDS {
+        medium.tamper(&format!("g{number}.flysess"), Some(vec![1]));
+    }
+    let before = medium.files();
+    let refused = open(&medium, 3).unwrap_err();
+    assert_eq!(
+        refused,
+        StoreError::TooManyUnlisted {
+            count: UNLISTED_IDS + 1,
+            limit: UNLISTED_IDS
+        }
+    );
+    assert_eq!(medium.files(), before);
+    medium.tamper("g0.flysess", None);
+    let (mut store, _) = open(&medium, 3).unwrap();
+    commit(&mut store, "x").unwrap();
+    drop(store);
+    let (_, report) = open(&medium, 3).unwrap();
+    assert_eq!(report.kept.len(), UNLISTED_IDS);
 }
 
 #[test]

@@ -62,13 +62,16 @@ fn what_is_written_is_read_and_has_the_fields_of_the_format() {
     assert_eq!(
         names(&value),
         [
+            "continues",
             "digest",
             "epochs",
             "generations",
             "highWater",
+            "resumedFrom",
             "retired",
             "stateFormatId",
-            "storeManifestVersion"
+            "storeManifestVersion",
+            "unlisted"
         ]
     );
     assert_eq!(
@@ -86,7 +89,10 @@ fn what_is_written_is_read_and_has_the_fields_of_the_format() {
         ]
     );
     assert_eq!(value["highWater"], "c-1");
+    assert_eq!(value["resumedFrom"], Value::Null);
+    assert_eq!(value["continues"], json!(["b.x", "b.x"]));
     assert_eq!(value["retired"], json!(["a"]));
+    assert_eq!(value["unlisted"], json!([]));
     assert_eq!(value["epochs"], json!([{"lastOrdinal": "1", "stem": "e"}]));
     assert_eq!(value["generations"][1]["boundary"], "18446744073709551615");
     let empty = StoreManifest::default();
@@ -156,7 +162,53 @@ fn a_digest_that_fits_does_not_excuse_a_broken_rule() {
     let unsorted = json!([{"lastOrdinal": null, "stem": "f"}, {"lastOrdinal": "1", "stem": "e"}]);
     let bytes = forged(|value| value["epochs"] = unsorted);
     assert_eq!(StoreManifest::decode(&bytes), Err(ManifestFault::Epochs));
-    let fields: [fn(&mut Value); 6] = [
+    let lines: [fn(&mut Value); 5] = [
+        |value| value["continues"] = json!([]),
+        |value| value["continues"] = json!(["b.x", "b.x", "b.x"]),
+        |value| value["continues"] = json!(["c-1", "b.x"]),
+        |value| value["continues"] = json!(["b.x", "a"]),
+        |value| value["continues"] = json!(["../b.x", "b.x"]),
+    ];
+    for (index, change) in lines.into_iter().enumerate() {
+        let fault = fault(change);
+        let expected = match index {
+            4 => matches!(fault, ManifestFault::Fields { .. }),
+            _ => fault == ManifestFault::Continues,
+        };
+        assert!(expected, "lines {index}: {fault}");
+    }
+    let resumed: [fn(&mut Value); 3] = [
+        |value| value["resumedFrom"] = json!("a"),
+        |value| value["highWater"] = Value::Null,
+        |value| value["continues"] = json!(["b.x", "c-1"]),
+    ];
+    for (index, change) in resumed.into_iter().enumerate() {
+        let bytes = forged(|value| {
+            value["resumedFrom"] = json!("b.x");
+            change(value);
+        });
+        let fault = StoreManifest::decode(&bytes).unwrap_err();
+        assert!(
+            matches!(fault, ManifestFault::ResumedFrom { .. }),
+            "resumed {index}: {fault}"
+        );
+    }
+    let many: Vec<_> = (0..=UNLISTED_IDS).map(|n| format!("u{n:04}")).collect();
+    for unlisted in [json!(["y", "x"]), json!(many)] {
+        let bytes = forged(|value| value["unlisted"] = unlisted);
+        assert_eq!(StoreManifest::decode(&bytes), Err(ManifestFault::Unlisted));
+    }
+    for unlisted in [json!(["x", "x"]), json!(["b.x"]), json!(["a"])] {
+        let bytes = forged(|value| value["unlisted"] = unlisted);
+        let fault = StoreManifest::decode(&bytes).unwrap_err();
+        assert!(matches!(fault, ManifestFault::IdTwice { .. }), "{fault}");
+    }
+    let bytes = forged(|value| value["unlisted"] = json!(&many[1..]));
+    assert!(StoreManifest::decode(&bytes).is_ok());
+    let fields: [fn(&mut Value); 9] = [
+        |value| value["unlisted"] = json!(["../x"]),
+        |value| drop(value.as_object_mut().unwrap().remove("unlisted")),
+        |value| drop(value.as_object_mut().unwrap().remove("resumedFrom")),
         |value| value["unknown"] = json!(1),
         |value| value["generations"][0]["unknown"] = json!(1),
         |value| drop(value.as_object_mut().unwrap().remove("highWater")),
@@ -200,4 +252,63 @@ fn retired_ids_are_the_newest_and_no_more_than_the_limit() {
     assert_eq!(manifest.retired.len(), RETIRED_IDS);
     assert_eq!(manifest.retired.last(), Some(&id("g98")));
     assert_eq!(manifest.high_water().unwrap().checkpoint_id, id("g99"));
+}
+
+/// `generations`, oldest first; abandoned ones with a star.
+fn shown(manifest: &StoreManifest) -> String {
+    let timeline = manifest.timeline();
+    let mark = |generation: &GenerationInfo| {
+        let star = if timeline.contains(&generation) {
+            ""
+        } else {
+            "*"
+        };
+        format!("{}{star}", generation.checkpoint_id)
+    };
+    let marked: Vec<_> = manifest.generations().iter().map(mark).collect();
+    marked.join(" ")
+}
+
+#[test]
+fn abandonment_follows_the_line_and_rotation_drops_it_first() {
+    let mut manifest = StoreManifest::default();
+    for name in ["a", "b", "c"] {
+        manifest.add(generation(name), 9);
+    }
+    manifest.resume(&id("a"));
+    assert_eq!(shown(&manifest), "a b* c*");
+    manifest.add(generation("d"), 9);
+    assert_eq!(shown(&manifest), "a b* c* d");
+    manifest.resume(&id("c"));
+    assert_eq!(shown(&manifest), "a b c d*");
+    manifest.resume(&id("b"));
+    assert_eq!(shown(&manifest), "a b c* d*");
+    manifest.add(generation("e"), 9);
+    assert_eq!(shown(&manifest), "a b c* d* e");
+    assert_eq!(
+        StoreManifest::decode(&manifest.encode()).as_ref(),
+        Ok(&manifest)
+    );
+    for (name, expected) in [
+        ("f", "a b d* e f"),
+        ("g", "a b e f g"),
+        ("h", "b e f g h"),
+        ("i", "b f g h i"),
+    ] {
+        manifest.add(generation(name), 5);
+        assert_eq!(shown(&manifest), expected);
+        assert_eq!(
+            StoreManifest::decode(&manifest.encode()).as_ref(),
+            Ok(&manifest)
+        );
+    }
+    manifest.add(generation("j"), 2);
+    assert_eq!(shown(&manifest), "b j");
+    manifest.add(generation("k"), 1);
+    assert_eq!(shown(&manifest), "k");
+    assert_eq!(manifest.resumed_from, None);
+    assert_eq!(
+        StoreManifest::decode(&manifest.encode()).as_ref(),
+        Ok(&manifest)
+    );
 }
