@@ -5,7 +5,7 @@ import type {
   FailureGraph,
   FaultInfo,
   FaultSpec,
-  GenerationInfo,
+  ListedGeneration,
   RestoreOptions,
   RestoreReport,
   SaveOutcome,
@@ -166,7 +166,7 @@ export class Session extends TypedEventTarget<SessionEvents> {
     return this.#call("checkpoint", options);
   }
 
-  generations(): Promise<GenerationInfo[]> {
+  generations(): Promise<ListedGeneration[]> {
     return this.#call("generations");
   }
 

@@ -13,7 +13,6 @@ use wellwritten_memory::BufferSummary;
 use wellwritten_session::{
     PhaseEdge, RestoreRequest, RunOptions, TraceRecord, compare_traces, rebase_trace,
 };
-use wellwritten_store::GenerationInfo;
 
 use crate::convert::{from_js, to_js, unsigned, whole_number};
 use crate::error::{WebError, WebResult, WellwrittenErrorCode};
@@ -21,6 +20,7 @@ use crate::fault::{FaultSpec, list_faults};
 use crate::session_config::SessionConfig;
 use crate::session_event::EventSink;
 use crate::session_host::{SessionHost, owner_of};
+use crate::session_status::ListedGeneration;
 
 /// A buffer of the session and who owns it.
 #[derive(Serialize, Tsify)]
@@ -281,12 +281,18 @@ impl WasmSession {
     }
 
     /// Every generation of the store, newest first.
-    #[wasm_bindgen(unchecked_return_type = "GenerationInfo[]")]
+    #[wasm_bindgen(unchecked_return_type = "ListedGeneration[]")]
     pub async fn generations(&self) -> WebResult<JsValue> {
         let host = self.host()?;
         let store = &host.store;
         let store = store.lock().await;
-        let generations: Vec<&GenerationInfo> = store.generations().collect();
+        let generations: Vec<_> = store
+            .generations()
+            .map(|record| ListedGeneration {
+                record,
+                abandoned: store.is_abandoned(record),
+            })
+            .collect();
         Ok(to_js(&generations))
     }
 

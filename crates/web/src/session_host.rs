@@ -13,7 +13,7 @@ use wellwritten_session::{
     ParticipantError, Phase, RestoreReport, RestoreRequest, RunOptions, SaveOutcome, SessionError,
     SessionStore,
 };
-use wellwritten_store::{GenerationInfo, MemoryMedium, Store, StoreConfig};
+use wellwritten_store::{GenerationInfo, MemoryMedium, OpenReport, Store, StoreConfig};
 
 use crate::arena_participants::ArenaParticipants;
 use crate::device::{GuardedDeviceOptions, open_device};
@@ -41,6 +41,7 @@ pub struct SessionHost {
     pub events: EventSink,
     pub store: Rc<GenerationStore>,
     store_choice: StoreChoice,
+    store_report: OpenReport,
     master_seed: u64,
     resumable: RefCell<Option<GenerationInfo>>,
     clock: WebClock,
@@ -53,7 +54,7 @@ impl SessionHost {
     /// Opens the device and the store, builds the participants, and starts or resumes as configured.
     pub async fn open(config: SessionConfig, events: EventSink) -> WebResult<Rc<Self>> {
         let session_id = config.session_id();
-        let store = open_store(&session_id, &config).await?;
+        let (store, store_report) = open_store(&session_id, &config).await?;
         let device = open_device(GuardedDeviceOptions {
             backend: config.backend,
             ..GuardedDeviceOptions::default()
@@ -78,7 +79,7 @@ impl SessionHost {
             },
         )
         .await?;
-        let newest = store.lock().await.generations().next().cloned();
+        let newest = store.lock().await.latest().cloned();
         let host = Rc::new(Self {
             session_id,
             coordinator,
@@ -87,6 +88,7 @@ impl SessionHost {
             events,
             store,
             store_choice: config.store,
+            store_report,
             master_seed,
             resumable: RefCell::new(None),
             clock: WebClock::of_this_thread(),
@@ -120,6 +122,7 @@ impl SessionHost {
             taint_revision: self.device.revision(),
             running: self.running.get(),
             store: self.store_choice,
+            store_report: self.store_report.clone(),
             resumable: self.resumable.borrow().clone(),
             master_seed: self.master_seed,
         }
@@ -376,7 +379,10 @@ fn compose(session_id: &Id, arena: &Arena) -> Composition {
     }
 }
 
-async fn open_store(session_id: &Id, config: &SessionConfig) -> WebResult<Rc<GenerationStore>> {
+async fn open_store(
+    session_id: &Id,
+    config: &SessionConfig,
+) -> WebResult<(Rc<GenerationStore>, OpenReport)> {
     let store_config = StoreConfig {
         keep_generations: config.keep_generations.unwrap_or(KEEP_GENERATIONS),
     };
@@ -384,6 +390,6 @@ async fn open_store(session_id: &Id, config: &SessionConfig) -> WebResult<Rc<Gen
         StoreChoice::Opfs => SessionMedium::Opfs(OpfsMedium::open(session_id.as_str()).await?),
         StoreChoice::Memory => SessionMedium::Memory(MemoryMedium::new()),
     };
-    let (store, _) = Store::open(medium, store_config).await?;
-    Ok(Rc::new(Mutex::new(store)))
+    let (store, report) = Store::open(medium, store_config).await?;
+    Ok((Rc::new(Mutex::new(store)), report))
 }

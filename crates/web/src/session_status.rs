@@ -4,9 +4,20 @@ use serde::Serialize;
 use tsify::Tsify;
 use wellwritten_device::{BackendInfo, DeviceCounters};
 use wellwritten_session::Status;
-use wellwritten_store::GenerationInfo;
+use wellwritten_store::{GenerationInfo, OpenReport};
 
 use crate::session_config::StoreChoice;
+
+/// A generation as the page lists it.
+#[derive(Debug, Serialize, Tsify)]
+#[serde(rename_all = "camelCase")]
+pub struct ListedGeneration<'store> {
+    /// Its record.
+    #[serde(flatten)]
+    pub record: &'store GenerationInfo,
+    /// Whether an earlier one was restored since: it is taken only by name, and rotated out first.
+    pub abandoned: bool,
+}
 
 /// What the page shows of a session: the coordinator's status and what the host adds.
 #[derive(Debug, Serialize, Tsify)]
@@ -32,8 +43,10 @@ pub struct SessionStatus {
     pub running: bool,
     /// Where checkpoints go.
     pub store: StoreChoice,
-    /// The newest generation of this session, while it waits in phase `starting` to be told whether
-    /// to go on from it.
+    /// What opening the store removed, kept and missed.
+    pub store_report: OpenReport,
+    /// The newest generation of this session that was not abandoned, while it waits in phase
+    /// `starting` to be told whether to go on from it.
     pub resumable: Option<GenerationInfo>,
     /// The seed every other is derived from.
     #[tsify(type = "bigint")]

@@ -1,5 +1,6 @@
 import { css, html, nothing } from "lit";
-import type { GenerationInfo, StoreUsage } from "#wasm";
+import type { ListedGeneration, StoreUsage } from "#wasm";
+import { markOf, openingText, placeText } from "../format/generation-text.ts";
 import { formatCount, formatSize } from "../format/quantity.ts";
 import { ModelElement } from "./model-element.ts";
 import { mayRestore, restoreGroup } from "./restore-group.ts";
@@ -100,7 +101,7 @@ export class GenerationList extends ModelElement {
         }
       </div>
       <div class="verdict note">
-        ${this.#usageText()}
+        ${status === null ? "" : openingText(status.storeReport)} ${this.#usageText()}
         ${
           !this.readonly && phase === "failed"
             ? html`<button data-testid="replace-participants" ?disabled=${busy} @click=${() => this.#replace()}>
@@ -112,16 +113,17 @@ export class GenerationList extends ModelElement {
     `;
   }
 
-  #row(generation: GenerationInfo, busy: boolean) {
+  #row(generation: ListedGeneration, busy: boolean) {
     const { checkpointId } = generation;
     const restorable = mayRestore(this.model.status.value?.phase.kind);
     const durable = this.model.status.value?.durable?.checkpointId === checkpointId;
+    const mark = markOf(generation.abandoned, durable);
     return html`<li data-testid="generation-${checkpointId}">
-      <span class="mark" data-testid=${durable ? "durable-mark" : nothing} title=${durable ? "The durable mark: a restore takes this one" : "Superseded, still restorable"}>
-        ${durable ? "◆" : "◇"}<span class="visually-hidden">${durable ? "durable" : "superseded"}</span>
+      <span class="mark" data-testid=${durable ? "durable-mark" : nothing} title=${mark.title}>
+        ${durable ? "◆" : "◇"}<span class="visually-hidden">${mark.word}</span>
       </span>
       <span class="num id" title="BLAKE3 ${generation.envelopeDigest}">${checkpointId}</span>
-      <span class="num soft">boundary ${formatCount(BigInt(generation.boundary))}, ${generation.epoch}</span>
+      <span class="num soft">${placeText(generation)}</span>
       <span class="num right soft">${formatSize(BigInt(generation.byteLength))}</span>
       <span class="row-actions">
         ${
