@@ -8,7 +8,7 @@ use sample_store::{commit, id, io_error, listing, open, sample, store_with};
 use wellwritten_envelope::Digest;
 use wellwritten_store::testing::{Fault, SampleGeneration, SimulatedMedium};
 use wellwritten_store::{
-    CommitError, DamageKind, GenerationFilter, Mismatch, SelectError, Selection,
+    CommitError, DamageKind, GenerationFilter, Mismatch, SelectError, Selection, Store,
     compatibility_digest, file_name,
 };
 
@@ -198,6 +198,80 @@ fn an_abandoned_future_is_taken_only_by_name() {
     let (candidates, _) = store.candidates(&GenerationFilter::default());
     let timeline = candidates.iter().map(|found| found.checkpoint_id.as_str());
     assert_eq!(timeline.collect::<Vec<_>>(), ["f", "c", "a"]);
+}
+
+/// The generations, oldest first; abandoned ones with a star.
+fn shown(store: &Store<SimulatedMedium>) -> String {
+    let mut names: Vec<_> = store
+        .generations()
+        .map(|generation| {
+            let star = if store.is_abandoned(generation) {
+                "*"
+            } else {
+                ""
+            };
+            format!("{}{star}", generation.checkpoint_id)
+        })
+        .collect();
+    names.reverse();
+    names.join(" ")
+}
+
+fn resume(store: &mut Store<SimulatedMedium>, name: &str) {
+    assert!(
+        block_on(store.mark_resumed(&id(name)))
+            .unwrap()
+            .is_durable()
+    );
+}
+
+#[test]
+fn a_crash_shows_the_futures_before_or_after_a_change() {
+    let medium = SimulatedMedium::new();
+    let (mut store, _) = open(&medium, 3).unwrap();
+    let mut acknowledged = vec![(0, String::new())];
+    let steps: [(&str, &str, &str); 8] = [
+        ("commit", "a", "a"),
+        ("commit", "b", "a b"),
+        ("commit", "c", "a b c"),
+        ("resume", "a", "a b* c*"),
+        ("commit", "d", "a c* d"),
+        ("resume", "c", "a c d*"),
+        ("commit", "e", "a c e"),
+        ("commit", "f", "c e f"),
+    ];
+    for (kind, name, expected) in steps {
+        if kind == "commit" {
+            commit(&mut store, name).unwrap();
+        } else {
+            resume(&mut store, name);
+        }
+        assert_eq!(shown(&store), expected, "{kind} {name}");
+        acknowledged.push((medium.operations().len(), expected.to_owned()));
+    }
+    let mut images = 0;
+    for (moment, snapshot) in medium.snapshots().iter().enumerate() {
+        let done = acknowledged
+            .iter()
+            .filter(|(at, _)| *at <= moment)
+            .count()
+            .max(1);
+        let allowed: Vec<_> = acknowledged[done - 1..]
+            .iter()
+            .take(2)
+            .map(|(_, state)| state.as_str())
+            .collect();
+        for image in snapshot.crash_images() {
+            images += 1;
+            let (store, _) = open(&SimulatedMedium::after_crash(&image), 3).unwrap();
+            let shown = shown(&store);
+            assert!(
+                allowed.contains(&shown.as_str()),
+                "after {moment} operations {shown:?}, allowed is {allowed:?}"
+            );
+        }
+    }
+    assert!(images > 100, "{images} disks are too few to be all");
 }
 
 #[test]

@@ -469,6 +469,39 @@ fn generations_whose_manifest_vanished_stay_for_good() {
 }
 
 #[test]
+fn a_crash_never_takes_a_generation_that_was_found_without_a_manifest() {
+    let before = SimulatedMedium::new();
+    drop(store_with(&before, 3, &["a", "b"]));
+    before.tamper(file_name::MANIFEST, None);
+    let medium = SimulatedMedium::after_kill(&before.snapshot());
+    let (mut store, _) = open(&medium, 3).unwrap();
+    commit(&mut store, "x").unwrap();
+    commit(&mut store, "y").unwrap();
+    let mut images = 0;
+    for (moment, snapshot) in medium.snapshots().iter().enumerate() {
+        for image in snapshot.crash_images() {
+            images += 1;
+            let medium = SimulatedMedium::after_crash(&image);
+            for opening in 0..3 {
+                let (mut store, report) = open(&medium, 3).unwrap();
+                for name in ["a", "b"] {
+                    let file = format!("{name}.flysess");
+                    let whole = medium.files().get(&file).map(|bytes| bytes.to_vec());
+                    assert_eq!(
+                        whole,
+                        Some(sample(name).bytes),
+                        "{file} at opening {opening} after {moment} operations"
+                    );
+                    assert!(report.kept.iter().any(|kept| kept.file == file));
+                }
+                commit(&mut store, &format!("z{opening}")).unwrap();
+            }
+        }
+    }
+    assert!(images > 20, "{images} disks are too few to be all");
+}
+
+#[test]
 fn more_generations_without_a_manifest_than_can_be_kept_aside_refuse_the_opening() {
     let medium = SimulatedMedium::new();
     for number in 0..=UNLISTED_IDS {
