@@ -92,7 +92,9 @@ pub enum DeviceError {
     },
     /// A launch of no workgroups: it would run nothing, and the bytes bound for writing would count as
     /// written.
-    #[error("a launch of `{kernel}` with {x} x {y} x {z} workgroups runs nothing; ask for at least 1 in each")]
+    #[error(
+        "a launch of `{kernel}` with {x} x {y} x {z} workgroups runs nothing; ask for at least 1 in each"
+    )]
     NoWorkgroups {
         /// The kernel's label.
         kernel: String,

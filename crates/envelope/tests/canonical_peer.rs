@@ -19,7 +19,11 @@ fn numbers() -> impl Strategy<Value = Value> {
         any::<u64>().prop_map(|bits| json!(f64::from_bits(bits))),
         any::<f64>().prop_map(|number| json!(number)),
         (-400..400_i32, any::<i64>()).prop_map(|(exponent, mantissa)| {
-            json!(format!("{mantissa}e{exponent}").parse::<f64>().unwrap_or(0.0))
+            json!(
+                format!("{mantissa}e{exponent}")
+                    .parse::<f64>()
+                    .unwrap_or(0.0)
+            )
         }),
         (-(1_i64 << 53)..(1_i64 << 53)).prop_map(|number| json!(number)),
         any::<i32>().prop_map(|number| json!(f64::from(number) / 256.0)),

@@ -163,6 +163,7 @@ impl Coordinator {
             pause_requested: state.pause_requested,
             terminal: state.terminal.clone(),
             saving: state.saving,
+            store_warning: state.store_warning.clone(),
             durable: state.durable.clone(),
             tainted: state.tainted.iter().cloned().collect(),
             failure: state.failure.clone(),

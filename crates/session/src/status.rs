@@ -100,6 +100,9 @@ pub struct Status {
     pub terminal: Option<EpisodeRequest>,
     /// Whether a checkpoint is being written.
     pub saving: bool,
+    /// What the store could not write down about this epoch; nothing else is wrong.
+    #[cfg_attr(feature = "typescript", tsify(type = "string | null"))]
+    pub store_warning: Option<String>,
     /// The newest durable boundary of this timeline.
     pub durable: Option<DurableMark>,
     /// Participants that must be replaced before the next restore.

@@ -157,16 +157,18 @@ impl WasmSession {
     /// Starts a fresh run in a session that waits to be told whether to resume.
     #[wasm_bindgen(unchecked_return_type = "SessionStatus")]
     pub async fn begin(&self) -> WebResult<JsValue> {
-        self.host()?.begin().await?;
-        self.status()
+        let host = self.host()?;
+        host.begin().await?;
+        Ok(to_js(&host.status()))
     }
 
     /// Takes `count` transitions.
     #[wasm_bindgen(unchecked_return_type = "SessionStatus")]
     pub async fn step(&self, count: f64) -> WebResult<JsValue> {
         let count = whole_number("count", count)?;
-        self.host()?.step(count).await?;
-        self.status()
+        let host = self.host()?;
+        host.step(count).await?;
+        Ok(to_js(&host.status()))
     }
 
     /// Steps until paused, until a boundary, or until something refuses.
@@ -184,27 +186,29 @@ impl WasmSession {
                 format!("stepsPerSecond is {rate}; it must be a finite number above zero"),
             ));
         }
-        self.host()?
-            .run(RunOptions {
-                steps_per_second: options.steps_per_second,
-                until: options.until,
-            })
-            .await?;
-        self.status()
+        let host = self.host()?;
+        host.run(RunOptions {
+            steps_per_second: options.steps_per_second,
+            until: options.until,
+        })
+        .await?;
+        Ok(to_js(&host.status()))
     }
 
     /// Pauses at the next committed boundary.
     #[wasm_bindgen(unchecked_return_type = "SessionStatus")]
     pub async fn pause(&self) -> WebResult<JsValue> {
-        self.host()?.pause().await?;
-        self.status()
+        let host = self.host()?;
+        host.pause().await?;
+        Ok(to_js(&host.status()))
     }
 
     /// Goes from paused to ready.
     #[wasm_bindgen(unchecked_return_type = "SessionStatus")]
     pub async fn resume(&self) -> WebResult<JsValue> {
-        self.host()?.resume().await?;
-        self.status()
+        let host = self.host()?;
+        host.resume().await?;
+        Ok(to_js(&host.status()))
     }
 
     /// Every live buffer.
@@ -243,13 +247,21 @@ impl WasmSession {
         let end = end.unwrap_or(whole.size_bytes());
         let range = slice(&whole, start.unwrap_or(0), end)?;
         Ok(to_js(&match spans {
-            Some(spans) => self.host()?.device.taint_limited(&range, usize::try_from(spans).unwrap_or(usize::MAX))?,
+            Some(spans) => self
+                .host()?
+                .device
+                .taint_limited(&range, usize::try_from(spans).unwrap_or(usize::MAX))?,
             None => self.host()?.device.taint(&range)?,
         }))
     }
 
     /// The bytes from `start` to `end`, or an error `UNWRITTEN` whose context is the report.
-    pub async fn read(&self, buffer_id: BigInt, start: BigInt, end: BigInt) -> WebResult<Uint8Array> {
+    pub async fn read(
+        &self,
+        buffer_id: BigInt,
+        start: BigInt,
+        end: BigInt,
+    ) -> WebResult<Uint8Array> {
         let buffer_id = unsigned("bufferId", buffer_id)?;
         let (start, end) = (unsigned("start", start)?, unsigned("end", end)?);
         let range = slice(&self.host()?.binding(buffer_id)?, start, end)?;
@@ -349,8 +361,9 @@ impl WasmSession {
     /// Builds every participant anew, on a recovered device if it was lost.
     #[wasm_bindgen(js_name = replaceParticipants, unchecked_return_type = "SessionStatus")]
     pub async fn replace_participants(&self) -> WebResult<JsValue> {
-        self.host()?.replace_participants().await?;
-        self.status()
+        let host = self.host()?;
+        host.replace_participants().await?;
+        Ok(to_js(&host.status()))
     }
 
     /// Every fault that can be injected.

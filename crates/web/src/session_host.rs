@@ -48,6 +48,8 @@ pub struct SessionHost {
     /// Calls that change the session take turns in the order they were made.
     turn: Mutex<()>,
     running: Cell<bool>,
+    /// Counts what asked for a stop, so that a run that was still waiting for its turn hears of it.
+    stops: Cell<u64>,
 }
 
 impl SessionHost {
@@ -94,6 +96,7 @@ impl SessionHost {
             clock: WebClock::of_this_thread(),
             turn: Mutex::new(()),
             running: Cell::new(false),
+            stops: Cell::new(0),
         });
         host.follow_device();
         match (config.resume, newest) {
@@ -156,7 +159,7 @@ impl SessionHost {
         if was_paused && matches!(self.coordinator.phase(), Phase::Ready { .. }) {
             self.coordinator.pause()?;
         }
-        Ok(outcome?)
+        self.explained(outcome)
     }
 
     /// Steps until paused, until a boundary, or until something refuses. Leaves the session paused
@@ -176,18 +179,33 @@ impl SessionHost {
     }
 
     async fn run_until_stopped(&self, options: RunOptions) -> WebResult<()> {
+        let stops = self.stops.get();
         {
             let _turn = self.turn.lock().await;
+            if self.stops.get() != stops {
+                return Ok(());
+            }
             if matches!(self.coordinator.phase(), Phase::Paused { .. }) {
                 self.coordinator.resume()?;
             }
         }
-        self.coordinator.run(options).await?;
-        Ok(())
+        let outcome = self.coordinator.run(options).await;
+        self.explained(outcome.map(drop))
+    }
+
+    /// The first cause: where the epoch ended meanwhile, a step is refused because of what ended it.
+    fn explained(&self, outcome: Result<(), SessionError>) -> WebResult<()> {
+        outcome.map_err(|error| match self.coordinator.status().failure {
+            Some(record) if self.coordinator.phase() == Phase::Failed && error.is_refusal() => {
+                SessionError::EpochFailed(Box::new(record)).into()
+            }
+            _ => error.into(),
+        })
     }
 
     /// Pauses at the next committed boundary, and returns there.
     pub async fn pause(&self) -> WebResult<()> {
+        self.stops.set(self.stops.get() + 1);
         self.coordinator.pause()?;
         self.stopped().await;
         let _turn = self.turn.lock().await;
@@ -296,6 +314,7 @@ impl SessionHost {
 
     /// Waits for what is under way, then destroys the device. Dropping the host gives the store back.
     pub async fn close(&self) {
+        self.stops.set(self.stops.get() + 1);
         // Refused in a phase in which no run goes on.
         let _ = self.coordinator.pause();
         self.stopped().await;

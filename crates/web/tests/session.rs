@@ -81,7 +81,10 @@ fn buffers(session: &WasmSession) -> BTreeMap<String, (u64, u64, String)> {
 async fn all_bytes(session: &WasmSession) -> BTreeMap<String, Vec<u8>> {
     let mut bytes = BTreeMap::new();
     for (label, (id, size, _)) in buffers(session) {
-        let read = session.read(id.into(), 0.into(), size.into()).await.expect("state reads");
+        let read = session
+            .read(id.into(), 0.into(), size.into())
+            .await
+            .expect("state reads");
         bytes.insert(label, read.to_vec());
     }
     bytes
@@ -137,15 +140,23 @@ async fn broken_rewritten_saved_lost_and_restored_equals_never_broken() {
     assert!(label.starts_with("world/field-"));
     assert_eq!(state, "failed");
     assert_eq!(
-        code(refused(session.read((*id).into(), 0.into(), (*size).into()).await)),
+        code(refused(
+            session.read((*id).into(), 0.into(), (*size).into()).await
+        )),
         "UNWRITTEN"
     );
     assert_eq!(
         code(refused(session.checkpoint(empty()).await)),
         "UNWRITTEN"
     );
-    session.rewrite((*id).into()).await.expect("the world can redo it");
-    session.read((*id).into(), 0.into(), (*size).into()).await.expect("and it reads");
+    session
+        .rewrite((*id).into())
+        .await
+        .expect("the world can redo it");
+    session
+        .read((*id).into(), 0.into(), (*size).into())
+        .await
+        .expect("and it reads");
 
     let outcome = session.checkpoint(empty()).await.expect("saves");
     assert_eq!(text(&outcome, "kind"), "committed");

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use wellwritten_envelope::{Id, RationalNs};
+use wellwritten_store::CommitError;
 
 use crate::coordinator::Fault;
 use crate::coordinator::asking::{Asking, Unanswered};
@@ -47,9 +48,28 @@ impl Coordinator {
             if store.is_epoch_used(&epoch).await {
                 return Err(SessionError::StaleEpoch { epoch });
             }
-            store.claim_epoch(&epoch).await?;
+            self.claim_epoch(&**store, &epoch).await?;
         }
         Ok(epoch)
+    }
+
+    /// Has the store write down that `epoch` begins. A store that cannot, being full for instance, keeps nobody from
+    /// running: nothing durable carries the name then, and the first save that succeeds writes it down. Status says
+    /// so until then.
+    pub(crate) async fn claim_epoch(
+        &self,
+        store: &dyn SessionStore,
+        epoch: &Id,
+    ) -> Result<(), SessionError> {
+        let warning = match store.claim_epoch(epoch).await {
+            Ok(_) => None,
+            Err(error @ CommitError::EpochUsed { .. }) => return Err(error.into()),
+            Err(error) => Some(format!(
+                "the store could not write down that epoch {epoch} begins: {error}"
+            )),
+        };
+        self.state.borrow_mut().store_warning = warning;
+        Ok(())
     }
 
     /// The next epoch name after `current` that was never used; of another stem where that one has run out of names.

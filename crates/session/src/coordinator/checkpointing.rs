@@ -257,6 +257,10 @@ impl Coordinator {
     /// for nothing there.
     fn move_durable_mark(&self, mark: DurableMark) {
         let mut state = self.state.borrow_mut();
+        if mark.epoch == state.epoch {
+            // A commit writes its epoch down.
+            state.store_warning = None;
+        }
         let moves = mark.epoch == state.epoch
             && state
                 .durable

@@ -40,7 +40,7 @@ impl Coordinator {
         self.compare_identity(&envelope.manifest)?;
         self.require_present().await?;
         let restored = self.restored_coordinator(&envelope, &to_epoch)?;
-        store.claim_epoch(&to_epoch).await?;
+        self.claim_epoch(&*store, &to_epoch).await?;
         let mut report = self.restore_group(&envelope, &to_epoch, restored).await?;
         report.skipped = skipped(&selected);
         report.store_warning = store

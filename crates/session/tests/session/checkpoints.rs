@@ -128,6 +128,33 @@ fn a_commit_that_fails_is_an_outcome_and_the_session_goes_on() {
     assert_eq!(rig.session.status().durable.unwrap().boundary, 2);
 }
 
+/// A full store takes nothing new, and gives what it has.
+#[test]
+fn a_full_store_still_restores_and_says_what_it_could_not_write_down() {
+    let rig = Rig::ready();
+    rig.steps(2);
+    rig.save("kept");
+    rig.steps(1);
+    rig.fail();
+    block_on(rig.session.replace_participants()).unwrap();
+    rig.medium.set_quota(Some(0));
+    let report = block_on(rig.session.restore(RestoreRequest::default())).unwrap();
+    assert_eq!(report.boundary, 2);
+    let warning = rig.session.status().store_warning.unwrap();
+    assert!(
+        warning.contains("e2") && warning.contains("no room"),
+        "{warning}"
+    );
+    rig.session.resume().unwrap();
+    rig.steps(1);
+    let outcome = block_on(rig.session.checkpoint(None)).unwrap();
+    assert!(matches!(outcome, SaveOutcome::Failed { .. }), "{outcome:?}");
+    assert!(rig.session.status().store_warning.is_some());
+    rig.medium.set_quota(None);
+    rig.save("again");
+    assert_eq!(rig.session.status().store_warning, None);
+}
+
 #[test]
 fn one_save_at_a_time_and_stepping_goes_on_meanwhile() {
     let rig = Rig::ready();
