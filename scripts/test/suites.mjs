@@ -64,9 +64,15 @@ function lintChecks() {
     ? [
         ["clippy for wasm32", "cargo", ["clippy", ...portable, ...wasm, ...strict]],
         [
-          "clippy for wasm32, tests of crates/web",
+          "clippy for wasm32, browser tests",
           "cargo",
-          ["clippy", "-p", "wellwritten-web", "--tests", ...wasm, ...strict],
+          [
+            "clippy",
+            ...["web", "device"].flatMap((crate) => ["-p", `wellwritten-${crate}`]),
+            "--tests",
+            ...wasm,
+            ...strict,
+          ],
         ],
       ]
     : [

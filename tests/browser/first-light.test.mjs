@@ -68,6 +68,9 @@ for (const colorScheme of ["dark", "light"]) {
     await inspector.click("checkpoint");
     await inspector.expectAttribute("generations", "data-count", "1");
     await inspector.expectText("durable", /11/);
+    await inspector.click("checkpoint");
+    await inspector.expectText("notice", /durable already/);
+    await inspector.expectAttribute("generations", "data-count", "1");
 
     await inspector.click("arm-device-loss");
     await inspector.expectAttribute("phase", "data-phase", "failed");

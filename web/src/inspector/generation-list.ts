@@ -168,6 +168,19 @@ export class GenerationList extends ModelElement {
 
   async checkpoint(): Promise<boolean> {
     const { model } = this;
+    const status = model.status.value;
+    const durable = status?.durable;
+    if (
+      durable != null &&
+      durable.epoch === status?.epoch &&
+      durable.boundary === status.boundary
+    ) {
+      // twice the same would only push an older generation out
+      model.say(
+        `Boundary ${formatCount(durable.boundary)} is durable already, as ${durable.checkpointId}.`,
+      );
+      return true;
+    }
     const done = await model.act("Writing a checkpoint", async () => {
       const { checkpointId } = await saveCheckpoint(model.session);
       model.say(`Checkpoint ${checkpointId} is durable.`);
