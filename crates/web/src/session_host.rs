@@ -193,10 +193,12 @@ impl SessionHost {
         self.explained(outcome.map(drop))
     }
 
-    /// The first cause: where the epoch ended meanwhile, a step is refused because of what ended it.
+    /// The first cause: a participant that refuses because the epoch ended meanwhile is not the one to name.
     fn explained(&self, outcome: Result<(), SessionError>) -> WebResult<()> {
-        outcome.map_err(|error| match self.coordinator.status().failure {
-            Some(record) if self.coordinator.phase() == Phase::Failed && error.is_refusal() => {
+        outcome.map_err(|error| match (&error, self.coordinator.status().failure) {
+            (SessionError::Refused { .. }, Some(record))
+                if self.coordinator.phase() == Phase::Failed =>
+            {
                 SessionError::EpochFailed(Box::new(record)).into()
             }
             _ => error.into(),
