@@ -2,9 +2,12 @@
 // says, and a read on the guarded device is the right value or names the shader at fault; never an old value.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { tmpdir } from "node:os";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 import { browserFlags } from "../../scripts/test/browser-flags.mjs";
 
@@ -64,6 +67,27 @@ function expectThreeKernels(answers) {
   assert.match(middle.message, /middle/);
   assert.deepEqual(rewritten, [512], "writing the bytes again recovers them");
 }
+
+/** What a strict compiler says of a declaration file, for a user who does not skip those of libraries. */
+function compilerOn(file) {
+  const strict = ["--ignoreConfig", "--noEmit", "--skipLibCheck", "false", "--target", "es2022"];
+  const library = ["--lib", "es2023,dom,dom.iterable,dom.asynciterable,esnext"];
+  const tsc = fileURLToPath(new URL("node_modules/.bin/tsc", root));
+  return spawnSync(tsc, [...strict, ...library, file], { encoding: "utf8" });
+}
+
+test("every type the package's declarations name is declared", () => {
+  const declarations = fileURLToPath(new URL("pkg/types/wellwritten_web.d.ts", root));
+  const { status, stdout } = compilerOn(declarations);
+  assert.equal(status, 0, stdout);
+  const folder = mkdtempSync(`${tmpdir()}/declarations-`);
+  const dangling = `${folder}/dangling.d.ts`;
+  writeFileSync(dangling, "export type Spec = { kernel: KernelNobodyDeclared };\n");
+  const canary = compilerOn(dangling);
+  rmSync(folder, { recursive: true });
+  assert.notEqual(canary.status, 0, "canary: a name that nobody declares is found");
+  assert.match(canary.stdout, /KernelNobodyDeclared/);
+});
 
 test("the public three-kernel case, in a page", async () => {
   const { backend, answers } = await page.evaluate(async () => {

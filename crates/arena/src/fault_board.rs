@@ -32,7 +32,6 @@ impl KernelName {
 
 /// A fault the arena can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultName {
     /// The kernel is launched from a shader that does not compile.
@@ -41,7 +40,6 @@ pub enum FaultName {
 
 /// One fault, armed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FaultSpec {
     /// Which fault.
@@ -105,7 +103,6 @@ impl FaultBoard {
 
 /// A parameter of a fault, for a form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
 pub struct FaultParameter {
     /// Its name in [`FaultSpec`].
@@ -118,7 +115,6 @@ pub struct FaultParameter {
 
 /// A fault that can be armed, for a menu.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
 pub struct FaultDescription {
     /// Its name.
