@@ -6,6 +6,7 @@ import type {
   FaultInfo,
   FaultSpec,
   ListedGeneration,
+  PhaseEdge,
   RestoreOptions,
   RestoreReport,
   SaveOutcome,
@@ -191,6 +192,11 @@ export class Session extends TypedEventTarget<SessionEvents> {
   /** One generation as the bytes of a `.flysess` file. */
   exportGeneration(checkpointId: string): Promise<Uint8Array> {
     return this.#call("exportGeneration", checkpointId);
+  }
+
+  /** Every legal edge between phases, with what it needs. */
+  phaseEdges(): Promise<PhaseEdge[]> {
+    return this.#call("phaseEdges");
   }
 
   faults(): Promise<FaultInfo[]> {

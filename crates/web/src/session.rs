@@ -211,6 +211,12 @@ impl WasmSession {
         Ok(to_js(&host.status()))
     }
 
+    /// Every legal edge between phases, with what it needs.
+    #[wasm_bindgen(js_name = phaseEdges, unchecked_return_type = "PhaseEdge[]")]
+    pub fn phase_edges(&self) -> JsValue {
+        phase_edges()
+    }
+
     /// Every live buffer.
     #[wasm_bindgen(unchecked_return_type = "SessionBuffer[]")]
     pub fn buffers(&self) -> WebResult<JsValue> {

@@ -9,10 +9,8 @@ import type {
   SessionStatus,
   TraceRecord,
 } from "#wasm";
-import { phaseEdges } from "../envelope.ts";
 import { type Advice, adviseOn } from "../format/error-advice.ts";
 import type { Window } from "../format/strip-layout.ts";
-import { loadWellwritten } from "../load-wellwritten.ts";
 import type { Session } from "../session.ts";
 import { WellwrittenError } from "../wellwritten-error.ts";
 import { StepRate } from "./step-rate.ts";
@@ -58,7 +56,6 @@ const REST = 3;
  */
 export class InspectorModel {
   readonly session: Session;
-  readonly wasmUrl: string | undefined;
 
   readonly status = signal<SessionStatus | null>(null);
   readonly buffers = signal<readonly SessionBuffer[]>([]);
@@ -92,9 +89,8 @@ export class InspectorModel {
   #wantsGenerations = true;
   #wantsFaults = true;
 
-  constructor(session: Session, wasmUrl: string | undefined) {
+  constructor(session: Session) {
     this.session = session;
-    this.wasmUrl = wasmUrl;
   }
 
   /** Starts listening and asks for everything once. */
@@ -282,8 +278,9 @@ export class InspectorModel {
 
   async #loadEdges(): Promise<void> {
     try {
-      await loadWellwritten(this.wasmUrl === undefined ? {} : { wasmUrl: this.wasmUrl });
-      if (!this.#listening.signal.aborted) this.edges.value = phaseEdges();
+      // from the session's worker: the page itself needs no wasm to draw a diagram
+      const edges = await this.session.phaseEdges();
+      if (!this.#listening.signal.aborted) this.edges.value = edges;
     } catch (thrown) {
       this.report(WellwrittenError.from(thrown));
     }

@@ -264,7 +264,7 @@ export class WellwrittenInspector extends LitElement {
 
   #attach(): void {
     if (this.session == null || this.#model !== null) return;
-    this.#model = new InspectorModel(this.session, this.wasmUrl);
+    this.#model = new InspectorModel(this.session);
     this.#model.connect();
     this.requestUpdate();
   }
