@@ -10,9 +10,9 @@ import { wasmPack } from "./wasm-pack.mjs";
 import { wasmTarget } from "./wasm-target.mjs";
 
 /** What building and serving the page needs. */
-export const forBuilding = [nodePackages, rust, wasmTarget, wasmPack, wasmBindgen];
+export const forBuilding = [nodePackages, rust, wasmTarget, wasmBindgen];
 /** What the tests in a browser need beyond that. */
-export const forBrowserTests = [chromium, chromedriver];
+export const forBrowserTests = [wasmPack, chromium, chromedriver];
 
 /** Does the steps that are not done yet and says how long it took; throws `SetUpFailed` at the first that fails. */
 export async function setUp(steps) {
