@@ -1,6 +1,9 @@
 //! The model: for every byte the number of the operation that wrote it last, and for every operation
 //! what became of it, recomputed from scratch after every event. Slow, and built of nothing the crate
 //! has: no ranges, no graph, no reference counts.
+//!
+//! An operation that nothing can ask about any more is forgotten: recomputing stays as slow in a long run
+//! as it is in a short one. One that is forgotten too early is a panic.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,9 +46,22 @@ pub struct ModelBuffer {
     pub lost: bool,
 }
 
+impl ModelBuffer {
+    /// A buffer of zeros, all of them written by `writer`.
+    pub fn new(size: usize, writer: usize) -> Self {
+        Self {
+            writer: vec![writer; size],
+            value: vec![0; size],
+            unallocated: false,
+            lost: false,
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct ByteModel {
-    operations: Vec<Operation>,
+    operations: BTreeMap<usize, Operation>,
+    next: usize,
     pub buffers: BTreeMap<u64, ModelBuffer>,
     blamed: BTreeMap<u64, String>,
 }
@@ -55,17 +71,41 @@ pub type Bytes = (u64, usize, usize);
 
 impl ByteModel {
     pub fn operation(&mut self, fate: Fate) -> usize {
-        self.operations.push(Operation {
+        let number = self.next;
+        self.next += 1;
+        let operation = Operation {
             fate,
             waits_for: None,
             read: BTreeSet::new(),
             torn: false,
-        });
-        self.operations.len() - 1
+        };
+        self.operations.insert(number, operation);
+        number
+    }
+
+    fn known(&mut self, operation: usize) -> &mut Operation {
+        self.operations.get_mut(&operation).expect("not forgotten")
+    }
+
+    /// Forgets every operation but these, the last writers of all bytes, and what those of them have read
+    /// whose fate may still turn on it.
+    pub fn forget_all_but(&mut self, these: impl Iterator<Item = usize>) {
+        let writers = self.buffers.values().flat_map(|buffer| &buffer.writer);
+        let mut due: Vec<usize> = these.chain(writers.copied()).collect();
+        let mut kept = BTreeSet::new();
+        while let Some(operation) = due.pop() {
+            let known = &self.operations[&operation];
+            let undecided = known.fate == Fate::Pending || known.torn;
+            if kept.insert(operation) && undecided {
+                due.extend(&known.read);
+            }
+        }
+        self.operations
+            .retain(|operation, _| kept.contains(operation));
     }
 
     pub fn fate(&self, operation: usize) -> &Fate {
-        &self.operations[operation].fate
+        &self.operations[&operation].fate
     }
 
     pub fn fate_of(&self, buffer: u64, byte: usize) -> &Fate {
@@ -101,8 +141,8 @@ impl ByteModel {
         for &(buffer, start, end) in reads {
             for byte in start..end {
                 let author = self.buffers[&buffer].writer[byte];
-                if self.operations[author].fate == Fate::Pending {
-                    self.operations[operation].read.insert(author);
+                if *self.fate(author) == Fate::Pending {
+                    self.known(operation).read.insert(author);
                 }
             }
         }
@@ -122,33 +162,34 @@ impl ByteModel {
     }
 
     pub fn finish(&mut self, operation: usize, fate: Fate, waits_for: Option<u64>) {
-        self.operations[operation].fate = fate;
-        self.operations[operation].waits_for = waits_for;
+        let known = self.known(operation);
+        known.fate = fate;
+        known.waits_for = waits_for;
         self.propagate();
     }
 
     /// The scope of an operation is never left.
     pub fn tear(&mut self, operation: usize, root: &str) {
-        self.operations[operation].torn = true;
+        self.known(operation).torn = true;
         self.finish(operation, Fate::Failed(root.into()), None);
     }
 
     /// One operation of a submission turns out to be the culprit.
     pub fn blame(&mut self, operation: usize, root: &str) {
-        if self.operations[operation].fate != Fate::Pending {
+        if *self.fate(operation) != Fate::Pending {
             return;
         }
-        if let Some(submission) = self.operations[operation].waits_for {
+        if let Some(submission) = self.operations[&operation].waits_for {
             self.blamed.entry(submission).or_insert_with(|| root.into());
         }
-        self.operations[operation].fate = Fate::Failed(root.into());
+        self.known(operation).fate = Fate::Failed(root.into());
         self.propagate();
     }
 
     pub fn settle(&mut self, submission: u64, failure: Option<&str>) {
         let failure = failure.map(|root| self.blamed.get(&submission).map_or(root, String::as_str));
         let failure = failure.map(String::from);
-        for operation in &mut self.operations {
+        for operation in self.operations.values_mut() {
             if operation.waits_for == Some(submission) {
                 operation.waits_for = None;
                 if let (Some(root), Fate::Pending) = (&failure, &operation.fate) {
@@ -160,7 +201,7 @@ impl ByteModel {
     }
 
     pub fn lose(&mut self, root: &str) -> usize {
-        for operation in &mut self.operations {
+        for operation in self.operations.values_mut() {
             operation.waits_for = None;
             if operation.fate == Fate::Pending {
                 operation.fate = Fate::Failed(root.into());
@@ -180,39 +221,23 @@ impl ByteModel {
 
     /// Until nothing changes: what read failed bytes is skipped; what waits for nothing is clean.
     fn propagate(&mut self) {
+        let numbers: Vec<usize> = self.operations.keys().copied().collect();
         loop {
             let mut changed = false;
-            for index in 0..self.operations.len() {
-                let read = &self.operations[index].read;
-                let root = read
-                    .iter()
-                    .find_map(|&input| self.operations[input].fate.root());
-                if let (true, Some(root)) = (self.operations[index].torn, root) {
-                    self.operations[index].fate = Fate::Skipped(root.into());
-                    self.operations[index].torn = false;
-                }
-            }
-            for index in 0..self.operations.len() {
-                if self.operations[index].fate != Fate::Pending {
-                    continue;
-                }
-                let mut fate = if self.operations[index].waits_for.is_some() {
-                    Fate::Pending
-                } else {
-                    Fate::Clean
+            for &number in &numbers {
+                let operation = &self.operations[&number];
+                let fate = match operation.fate {
+                    Fate::Pending => self.outlook(operation),
+                    _ if operation.torn => match self.inherited(operation) {
+                        Some(root) => Fate::Skipped(root),
+                        None => continue,
+                    },
+                    _ => continue,
                 };
-                for &input in &self.operations[index].read {
-                    match &self.operations[input].fate {
-                        Fate::Clean => {}
-                        Fate::Pending => fate = Fate::Pending,
-                        Fate::Failed(root) | Fate::Skipped(root) => {
-                            fate = Fate::Skipped(root.clone());
-                            break;
-                        }
-                    }
-                }
                 changed |= fate != Fate::Pending;
-                self.operations[index].fate = fate;
+                let known = self.known(number);
+                known.fate = fate;
+                known.torn = false;
             }
             if !changed {
                 return;
@@ -220,13 +245,33 @@ impl ByteModel {
         }
     }
 
+    /// The root failure of the first stale thing that an operation has read.
+    fn inherited(&self, operation: &Operation) -> Option<String> {
+        let mut roots = operation.read.iter().map(|&input| self.fate(input).root());
+        roots.find_map(|root| root.map(String::from))
+    }
+
+    /// What a pending operation is, from what it has read and what it waits for.
+    fn outlook(&self, operation: &Operation) -> Fate {
+        if let Some(root) = self.inherited(operation) {
+            return Fate::Skipped(root);
+        }
+        let mut read = operation.read.iter();
+        let waits = operation.waits_for.is_some();
+        if waits || read.any(|&input| *self.fate(input) == Fate::Pending) {
+            Fate::Pending
+        } else {
+            Fate::Clean
+        }
+    }
+
     /// The submissions an operation waits for, its inputs' included.
     pub fn awaited(&self, operation: usize, into: &mut BTreeSet<u64>) {
-        if self.operations[operation].fate != Fate::Pending {
+        if *self.fate(operation) != Fate::Pending {
             return;
         }
-        into.extend(self.operations[operation].waits_for);
-        for &input in &self.operations[operation].read {
+        into.extend(self.operations[&operation].waits_for);
+        for &input in &self.operations[&operation].read {
             self.awaited(input, into);
         }
     }

@@ -1,0 +1,89 @@
+//! What a run launches: a unit of work over random bindings, and how it ends.
+
+use super::byte_model::{Bytes, Fate};
+use super::{Run, Sabotage, Told, same};
+use wellwritten_memory::{Entry, Failure, FailureId, FailureKind, SubmissionId, UnitId};
+
+impl Run<'_> {
+    pub(super) fn launch(&mut self) -> Told<()> {
+        let (mut reads, read_bytes) = self.bindings(2)?;
+        let (mut writes, write_bytes) = self.bindings(3)?;
+        let skips = self.model.would_skip(&read_bytes, &write_bytes);
+        if !read_bytes.is_empty() && skips && self.lies(Sabotage::ForgottenRead) {
+            reads.clear();
+        }
+        if let Some(last) = writes.last_mut().filter(|last| last.size_bytes() > 1) {
+            let short = last.slice(0, last.size_bytes() - 1);
+            if !skips && self.lies(Sabotage::ShortWriteSet) {
+                *last = short.map_err(|error| error.to_string())?;
+            }
+        }
+        let work = format!("op {}", self.number % 7);
+        let entry = self.memory.enter(&work, &reads, &writes);
+        let unit = match entry.map_err(|error| error.to_string())? {
+            Entry::Skipped { failure } => {
+                same!(true, skips, "skipped");
+                return self.skipped(failure, &read_bytes, &write_bytes);
+            }
+            Entry::Entered(unit) => unit,
+        };
+        same!(false, skips, "entered");
+        let value = (self.number % 200) as u8 + 1;
+        for binding in writes.iter().filter(|binding| binding.size_bytes() > 0) {
+            self.scribble(binding, value)?;
+        }
+        let operation = self.model.launch(Fate::Pending, &read_bytes, &write_bytes);
+        self.model.fill(&write_bytes, value);
+        self.end(unit, operation);
+        Ok(())
+    }
+
+    fn skipped(&mut self, failure: FailureId, reads: &[Bytes], writes: &[Bytes]) -> Told<()> {
+        self.compared.skips += 1;
+        let root = self.memory.graph().error(failure);
+        // The failure is gone again where the work writes the very bytes that carried it nowhere.
+        if let Some(root) = root.map(|failure| failure.message.clone()) {
+            let all: Vec<Bytes> = reads.iter().chain(writes).copied().collect();
+            let roots = self.model.roots(&all);
+            same!(roots.contains(&root), true, "root {root}");
+            self.model.launch(Fate::Skipped(root), &[], writes);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, unit: UnitId, operation: usize) {
+        let tears = self.choices.once_in(3);
+        let choice = self.choices.below(if self.plan.late { 20 } else { 10 });
+        match choice {
+            0..=2 => {
+                let root = format!("op {} failed", self.number);
+                let fate = Fate::Failed(root.clone());
+                self.model.finish(operation, fate, None);
+                if self.lies(Sabotage::FailedAsClean) {
+                    self.memory.finish_clean(unit);
+                } else {
+                    let failure = Failure::new(FailureKind::HostKernel, root);
+                    self.memory.finish_failed(unit, failure);
+                }
+            }
+            3 if tears => {
+                let root = "the work entered its write scope and never told how it ended";
+                self.model.tear(operation, root);
+            }
+            3..=9 => {
+                self.memory.finish_clean(unit);
+                self.model.finish(operation, Fate::Pending, None);
+            }
+            _ => {
+                let current = self.next_submission;
+                self.memory.finish_pending(unit, SubmissionId(current));
+                self.model.finish(operation, Fate::Pending, Some(current));
+                let units = self.open.entry(current).or_default();
+                units.push((unit, operation));
+                if self.choices.once_in(2) {
+                    self.next_submission += 1;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What a run does to buffers: reserve, free, fail a page, and misuse.
+
+use super::byte_model::{Fate, ModelBuffer};
+use super::{Run, Told, same};
+use wellwritten_memory::{
+    Entry, Failure, FailureKind, HandleError, MemoryManagement, ReadRefusal, ReserveError,
+    Uninitialized,
+};
+
+const LARGEST_BUFFER: usize = 96;
+const MOST_BUFFERS: usize = 9;
+
+impl Run<'_> {
+    pub(super) fn reserve(&mut self) -> Told<()> {
+        if self.handles.len() >= MOST_BUFFERS {
+            return self.free();
+        }
+        let size = 1 + self.choices.below(LARGEST_BUFFER);
+        let made = self.memory.reserve(size as u64, "random");
+        let made = made.map_err(|error| error.to_string())?;
+        let fresh = match self.plan.uninitialized {
+            Uninitialized::Refuse if !made.recycled => Fate::Failed(
+                "nothing has written these bytes since they were allocated".to_string(),
+            ),
+            _ => Fate::Clean,
+        };
+        let fresh = self.model.operation(fresh);
+        let id = made.handle.id().get();
+        self.model.buffers.insert(id, ModelBuffer::new(size, fresh));
+        let binding = made.handle.binding();
+        self.handles.insert(id, made.handle);
+        if made.recycled {
+            self.compared.recycled += 1;
+            let bindings = std::slice::from_ref(&binding);
+            let Ok(Entry::Entered(unit)) = self.memory.enter("fill", &[], bindings) else {
+                return Err("a fill was not entered".into());
+            };
+            self.scribble(&binding, 0)?;
+            self.memory.finish_clean(unit);
+        }
+        Ok(())
+    }
+
+    pub(super) fn reserve_failed(&mut self) -> Told<()> {
+        if self.handles.len() >= MOST_BUFFERS {
+            return self.free();
+        }
+        let size = 1 + self.choices.below(LARGEST_BUFFER);
+        let root = format!("no room {}", self.number);
+        let failure = Failure::new(FailureKind::OutOfMemory, root.clone());
+        let handle = self
+            .memory
+            .reserve_failed(size as u64, "unallocated", failure);
+        let failed = self.model.operation(Fate::Failed(root));
+        let buffer = ModelBuffer {
+            unallocated: true,
+            ..ModelBuffer::new(size, failed)
+        };
+        self.model.buffers.insert(handle.id().get(), buffer);
+        self.handles.insert(handle.id().get(), handle);
+        Ok(())
+    }
+
+    pub(super) fn fail_page(&mut self) {
+        let Some(id) = self.any_usable() else {
+            return;
+        };
+        let Ok(location) = self.memory.locate(&self.handles[&id].binding()) else {
+            return;
+        };
+        let root = format!("page failed {}", self.number);
+        let failed = self.model.operation(Fate::Failed(root.clone()));
+        for (&other, handle) in &self.handles {
+            let on_page = self
+                .memory
+                .locate(&handle.binding())
+                .is_ok_and(|other| other.storage == location.storage);
+            if on_page {
+                let buffer = self.model.buffers.get_mut(&other).expect("a live buffer");
+                buffer.unallocated = true;
+                buffer.writer.fill(failed);
+            }
+        }
+        let failure = Failure::new(FailureKind::OutOfMemory, root);
+        self.memory.fail_page(location.storage, "page", failure);
+    }
+
+    pub(super) fn free(&mut self) -> Told<()> {
+        let ids: Vec<u64> = self.handles.keys().copied().collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let id = ids[self.choices.below(ids.len())];
+        let binding = self.handles[&id].binding();
+        let clone = self.handles[&id].clone();
+        self.handles.remove(&id);
+        let alive = self.memory.spans(&binding).is_ok();
+        same!(alive, true, "a clone keeps {id} alive");
+        drop(clone);
+        self.model.buffers.remove(&id);
+        let buffer = binding.buffer();
+        let freed = Some(HandleError::Freed { buffer });
+        same!(self.memory.spans(&binding).err(), freed, "freed {id}");
+        Ok(())
+    }
+
+    /// What must be refused, among bindings that are fine: it changes nothing, as the comparison after
+    /// every operation shows.
+    pub(super) fn misuse(&mut self) -> Told<()> {
+        let (reads, _) = self.bindings(1)?;
+        let (mut writes, _) = self.bindings(2)?;
+        let storage = wellwritten_memory::BytesStorage::default();
+        let mut other = MemoryManagement::new(
+            storage,
+            self.plan.configuration.clone(),
+            Uninitialized::Trust,
+        );
+        let foreign = other.reserve(8, "foreign");
+        let foreign = foreign.map_err(|error| error.to_string())?.handle;
+        let buffer = foreign.id();
+        let refused = HandleError::Foreign { buffer };
+        writes.push(foreign.binding());
+        let entry = self.memory.enter("misuse", &reads, &writes);
+        same!(entry, Err(refused.clone()), "a foreign binding");
+        let watch = self.memory.watch(&foreign.binding()).err();
+        let refused = Some(ReadRefusal::Handle(refused));
+        same!(watch, refused, "a read of a foreign binding");
+        let zero = self.memory.reserve(0, "misuse").err();
+        same!(zero, Some(ReserveError::ZeroSize), "zero bytes");
+        Ok(())
+    }
+}

@@ -1,0 +1,16 @@
+//! [`Sabotage`]: the wrong answers that a comparison must notice.
+
+/// A lie told to the manager, once a run is warm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sabotage {
+    /// A failed body is told as clean.
+    FailedAsClean,
+    /// A failed submission is told as succeeded.
+    FailedAsSettled,
+    /// What a launch reads is kept from it.
+    ForgottenRead,
+    /// The write set lacks its last byte.
+    ShortWriteSet,
+    /// The storage holds another value than was written.
+    WrongValue,
+}
