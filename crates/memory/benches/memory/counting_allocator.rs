@@ -1,0 +1,49 @@
+//! [`CountingAllocator`]: the system's allocator, with a count of what was asked of it.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+thread_local! {
+    // Per thread and without atomics: a locked instruction in every allocation would be charged to
+    // whichever side allocates, and it is not part of what is compared.
+    static COUNT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts the allocations and reallocations of each thread.
+pub struct CountingAllocator;
+
+/// How often this thread has allocated or grown an allocation so far.
+pub fn allocations() -> u64 {
+    COUNT.get()
+}
+
+#[expect(
+    unsafe_code,
+    reason = "`GlobalAlloc` is the only way to see every allocation"
+)]
+// SAFETY: every call goes to the system's allocator unchanged. The counter is a constant-initialised
+// thread-local without a destructor, so touching it neither allocates nor fails.
+unsafe impl GlobalAlloc for CountingAllocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.set(COUNT.get() + 1);
+        // SAFETY: the caller's obligations are those of `System`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        COUNT.set(COUNT.get() + 1);
+        // SAFETY: the caller's obligations are those of `System`.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        COUNT.set(COUNT.get() + 1);
+        // SAFETY: the caller's obligations are those of `System`.
+        unsafe { System.realloc(pointer, layout, new_size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's obligations are those of `System`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
