@@ -36,6 +36,7 @@ use in_turn::in_turn;
 use peer_tiles::PeerTiles;
 use raw_cycle::RawCycle;
 use rounds::{Subject, Timing, interleave};
+use std::hint::black_box;
 use std::process::ExitCode;
 use tiles::Tiles;
 use wellwritten_memory::{MemoryConfiguration, SubmissionId};
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
     println!("ratio: the median over the rounds of ours / peer; allocations per cycle, warm");
     let mut goals = Goals::default();
     whole_scopes(&mut goals);
+    bindings_alone();
     against_the_raw_cycle();
     late_settlement();
     other_endings();
@@ -132,6 +134,32 @@ fn whole_scopes(goals: &mut Goals) {
                 SHARE,
             );
         }
+    }
+}
+
+/// How much of that is the cloning of bindings: the peer's keep their buffer alive by an atomic count,
+/// because they go between threads; ours stay on one and do not keep it alive.
+fn bindings_alone() {
+    head("of which: each binding cloned and dropped (the peer's counts are atomic; not a goal)");
+    for count in [1, 2, 4] {
+        let mut books = Books::new(MemoryConfiguration::ExclusivePages);
+        let (_ours, writes) = books.buffers(count, BUFFER_BYTES);
+        let mut device = Device::new(PeerConfiguration::ExclusivePages);
+        let (_theirs, peer_writes) = device.buffers(count, BUFFER_BYTES);
+        let timings = interleave(
+            [
+                Subject::each(|| clone_each(&writes)),
+                Subject::each(|| clone_each(&peer_writes)),
+            ],
+            ROUNDS,
+        );
+        row(&format!("writing {count}"), &timings);
+    }
+}
+
+fn clone_each<T: Clone>(items: &[T]) {
+    for item in black_box(items) {
+        black_box(item.clone());
     }
 }
 
