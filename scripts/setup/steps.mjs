@@ -1,7 +1,9 @@
 // What each command needs of this machine, in the order in which it is provided.
 
 import { readableDuration } from "../duration.mjs";
+import { cargoFuzz } from "./cargo-fuzz.mjs";
 import { chromedriver, chromium } from "./chromium.mjs";
+import { cppCompiler } from "./cpp-compiler.mjs";
 import { nodePackages } from "./node-packages.mjs";
 import { rust } from "./rust.mjs";
 import { take } from "./step.mjs";
@@ -13,6 +15,8 @@ import { wasmTarget } from "./wasm-target.mjs";
 export const forBuilding = [nodePackages, rust, wasmTarget, wasmBindgen];
 /** What the tests in a browser need beyond that. */
 export const forBrowserTests = [wasmPack, chromium, chromedriver];
+/** What fuzzing needs, and nothing else does. */
+export const forFuzzing = [rust, cppCompiler, cargoFuzz];
 
 /** Does the steps that are not done yet and says how long it took; throws `SetUpFailed` at the first that fails. */
 export async function setUp(steps) {
