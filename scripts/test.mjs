@@ -74,6 +74,8 @@ function report(results) {
       `  ${mark} ${suite.name.padEnd(10)}${closingLine([result])}  (${readableDuration(duration)})`,
     );
     if (result.complaint) console.log(`    ${result.complaint}`);
+    for (const part of result.parts ?? [])
+      console.log(`    ${suite.name} ${part.name}: ${closingLine([part])}`);
   }
   for (const { suite, named, skipped } of results) {
     for (const { name, reason } of named)

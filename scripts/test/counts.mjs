@@ -30,6 +30,14 @@ export function readCargoCounts(output) {
   return { passed, failed, skipped, named };
 }
 
+/**
+ * Whether the runner of wasm tests says that it left tests for the other place, Node or the browser. Running none is
+ * then no surprise.
+ */
+export function leavesTestsElsewhere(output) {
+  return /this test suite is only configured to run in /i.test(output);
+}
+
 /** Reads the TAP report of `node --test`. */
 export function readNodeCounts(output) {
   const text = plain(output);

@@ -2,11 +2,18 @@
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { observe, toolEnvironment } from "../command.mjs";
+import { readableDuration } from "../duration.mjs";
 import { project } from "../project.mjs";
 import { findChromedriver, findChromium } from "../setup/chromium.mjs";
 import { hasClippyForWasm, WASM_TARGET, wasmEnvironment } from "../setup/wasm-target.mjs";
 import { browserFlags } from "./browser-flags.mjs";
-import { judge, readCargoCounts, readNodeCounts, readVitestCounts } from "./counts.mjs";
+import {
+  judge,
+  leavesTestsElsewhere,
+  readCargoCounts,
+  readNodeCounts,
+  readVitestCounts,
+} from "./counts.mjs";
 import { cratesContaining, filesMatching } from "./find-tests.mjs";
 
 const programs = `${project.nodeModules}/.bin`;
@@ -16,6 +23,9 @@ const locked = process.env.CI ? ["--locked"] : [];
 
 /** The longest that one of Node's tests may take before it counts as hung, in milliseconds. */
 const LONGEST_NODE_TEST = 10 * 60_000;
+
+/** What the source of a crate with wasm tests contains: `#[wasm_bindgen_test]`, or the same within a `cfg_attr`. */
+const WASM_TEST = "wasm_bindgen_test";
 
 /** Runs a program and reads its counts; `read` gets what it printed. */
 async function counted(program, args, read, { testsExist = true, ...options } = {}) {
@@ -48,8 +58,47 @@ function together(results) {
   return total;
 }
 
-const cargoTest = (args, testsExist) =>
-  counted("cargo", ["test", ...args, "--no-fail-fast", ...locked], readCargoCounts, { testsExist });
+/** Runs `cargo test`; `forTests` goes to the test programs. */
+const cargoTest = (args, testsExist, forTests = []) => {
+  const all = ["test", ...args, "--no-fail-fast", ...locked, "--", ...forTests];
+  return counted("cargo", all, readCargoCounts, { testsExist });
+};
+
+const MEMORY = "wellwritten-memory";
+const isLong = () => Boolean(process.env.WELLWRITTEN_LONG);
+/** How often a long run says that it still runs, in milliseconds. */
+const SIGN_OF_LIFE = 60_000;
+
+/** Runs crates/memory's tests; the long ones at full speed, saying what they are and that they still run. */
+async function memoryTests() {
+  if (!isLong()) return cargoTest(["-p", MEMORY], true);
+  console.log(`  Long: random operations on the manager and on a model of one entry per byte, compared after each.
+  2,000 seeds of 1,000 operations, with every pool configuration, by both oracles: settled, and with late settlement.
+  Optimised (profile long-tests), with all assertions and overflow checks. Usually 1 min 30 s to build, then 5 min.`);
+  const start = performance.now();
+  const timer = setInterval(
+    () => console.log(`  … ${readableDuration(performance.now() - start)} so far`),
+    SIGN_OF_LIFE,
+  );
+  try {
+    return await cargoTest(["-p", MEMORY, "--profile", "long-tests"], true, ["--show-output"]);
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Runs every crate's tests natively. */
+async function rustTests() {
+  if (!isLong()) return cargoTest(["--workspace"], cratesContaining("#[test]").length > 0);
+  // Unoptimised, the long runs of crates/memory would take half an hour.
+  return together([
+    await memoryTests(),
+    await cargoTest(["--workspace", "--exclude", MEMORY], true),
+  ]);
+}
+
+/** The package in a crate's folder. */
+const packageOf = (crate) => `wellwritten-${crate.split("/").at(-1)}`;
 
 /** The checks of the lint suite, as `[name, program, args, extra environment]`. */
 function lintChecks() {
@@ -64,11 +113,11 @@ function lintChecks() {
     ? [
         ["clippy for wasm32", "cargo", ["clippy", ...portable, ...wasm, ...strict]],
         [
-          "clippy for wasm32, browser tests",
+          "clippy for wasm32, tests",
           "cargo",
           [
             "clippy",
-            ...["web", "device"].flatMap((crate) => ["-p", `wellwritten-${crate}`]),
+            ...cratesContaining(WASM_TEST).flatMap((crate) => ["-p", packageOf(crate)]),
             "--tests",
             ...wasm,
             ...strict,
@@ -102,24 +151,46 @@ async function lint() {
   return together(results);
 }
 
+/**
+ * Runs the wasm tests of every crate in Node, then in the browser. The runner decides for each test program: one that
+ * says `wasm_bindgen_test_configure!(run_in_...)` runs there alone, one that says nothing runs in both.
+ */
 async function wasmTests() {
   mkdirSync(project.tools, { recursive: true });
   const capabilities = `${project.tools}/webdriver.json`;
   const options = { binary: findChromium(), args: browserFlags };
   writeFileSync(capabilities, JSON.stringify({ "goog:chromeOptions": options }));
-  const env = toolEnvironment({
-    ...wasmEnvironment(),
-    WASM_BINDGEN_TEST_WEBDRIVER_JSON: capabilities,
-    // Seconds; a debug module on a software GPU needs more than the usual 20.
-    WASM_BINDGEN_TEST_TIMEOUT: "300",
-  });
-  const browser = ["--headless", "--chrome", "--chromedriver", findChromedriver()];
-  const results = [];
-  for (const crate of cratesContaining("#[wasm_bindgen_test")) {
-    const args = ["test", ...browser, "--mode", "no-install", `${project.root}/${crate}`];
-    results.push(await counted("wasm-pack", args, readCargoCounts, { env }));
+  const places = [
+    { name: "in Node", args: ["--node"], env: { WASM_BINDGEN_USE_BROWSER: undefined } },
+    {
+      name: "in the browser",
+      args: ["--headless", "--chrome", "--chromedriver", findChromedriver()],
+      env: {
+        // Where a test program that does not say runs, when Node is not asked for.
+        WASM_BINDGEN_USE_BROWSER: "1",
+        WASM_BINDGEN_TEST_WEBDRIVER_JSON: capabilities,
+        // Seconds; a debug module on a software GPU needs more than the usual 20.
+        WASM_BINDGEN_TEST_TIMEOUT: "300",
+      },
+    },
+  ];
+  const parts = [];
+  for (const { name, args, env } of places) {
+    const results = [];
+    for (const crate of cratesContaining(WASM_TEST)) {
+      console.log(`  … ${crate} ${name}`);
+      results.push(await wasmTest(crate, args, toolEnvironment({ ...wasmEnvironment(), ...env })));
+    }
+    parts.push({ name, ...together(results) });
   }
-  return together(results);
+  return { ...together(parts), parts };
+}
+
+/** Runs one crate's wasm tests in one place, which may be none where all of them belong in the other. */
+async function wasmTest(crate, place, env) {
+  const args = ["test", ...place, "--mode", "no-install", `${project.root}/${crate}`];
+  const { code, output } = await observe("wasm-pack", args, { env });
+  return judge(readCargoCounts(output), { code, testsExist: !leavesTestsElsewhere(output) });
 }
 
 async function webTests() {
@@ -163,7 +234,7 @@ export const suites = [
     about: "every crate, natively",
     build: "nothing",
     absent: () => undefined,
-    run: () => cargoTest(["--workspace"], cratesContaining("#[test]").length > 0),
+    run: rustTests,
   },
   {
     name: "memory",
@@ -171,7 +242,7 @@ export const suites = [
     build: "nothing",
     alone: true,
     absent: () => undefined,
-    run: () => cargoTest(["-p", "wellwritten-memory"], true),
+    run: memoryTests,
   },
   {
     name: "lint",
@@ -190,13 +261,11 @@ export const suites = [
   },
   {
     name: "wasm",
-    about: "Rust in a headless browser",
+    about: "Rust as wasm, in Node and in a headless browser",
     build: "nothing",
     browser: true,
     absent: () =>
-      cratesContaining("#[wasm_bindgen_test").length === 0
-        ? "no crate has a #[wasm_bindgen_test]"
-        : undefined,
+      cratesContaining(WASM_TEST).length === 0 ? "no crate has a wasm_bindgen_test" : undefined,
     run: wasmTests,
   },
   {
