@@ -7,6 +7,7 @@ import {
   closingLine,
   isGood,
   judge,
+  leavesTestsElsewhere,
   readCargoCounts,
   readNodeCounts,
   readVitestCounts,
@@ -87,6 +88,18 @@ test("cargo: adds up all test programs, colours or not, and names what is ignore
 
 test("cargo: reads the browser's runner as well", () => {
   assert.deepEqual(readCargoCounts(browserOutput), { ...nothing, passed: 1, failed: 1 });
+});
+
+test("wasm: a program of the other place is told from one that lost its tests", () => {
+  const forBrowser = `     Running tests/webgpu.rs (target/wasm32-unknown-unknown/debug/deps/webgpu-1a.wasm)
+this test suite is only configured to run in a browser, but we're only testing node.js tests so skipping
+`;
+  const empty = `     Running unittests src/lib.rs (target/wasm32-unknown-unknown/debug/deps/memory-2b.wasm)
+no tests to run!
+`;
+  assert.equal(leavesTestsElsewhere(empty + forBrowser), true);
+  assert.equal(leavesTestsElsewhere(empty), false);
+  assert.equal(leavesTestsElsewhere(browserOutput), false);
 });
 
 test("node: counts cancelled as failed and to do as skipped", () => {
