@@ -6,11 +6,6 @@
 //! operations each with `WELLWRITTEN_LONG=1`. In a browser there is no environment: the runs are the
 //! short ones.
 
-#![expect(
-    clippy::cast_possible_truncation,
-    reason = "the model counts in usize and in bytes, and every buffer is under a hundred bytes"
-)]
-
 mod interleaving;
 
 use interleaving::{Choices, Compared, Plan, Sabotage, Seeded, Spelled, run, small_sub_slices};
@@ -69,20 +64,25 @@ fn all_seeds(configuration: &MemoryConfiguration, late: bool, whole: bool) {
 }
 
 fn is_noticed(sabotage: Sabotage, late: bool) {
+    is_noticed_in(sabotage, late, false);
+}
+
+fn is_noticed_in(sabotage: Sabotage, late: bool, whole: bool) {
     for (configuration, name) in [
         (small_sub_slices(), "sub-slices"),
         (MemoryConfiguration::ExclusivePages, "pages"),
     ] {
         let plan = Plan {
             late,
+            whole,
             sabotage: Some(sabotage),
             ..Plan::new(configuration, SHORT)
         };
-        let noticed = (0..40).filter(|&seed| run(&plan, &mut Seeded::new(seed)).is_err());
+        let noticed = (0..20).filter(|&seed| run(&plan, &mut Seeded::new(seed)).is_err());
         let noticed = noticed.count();
         assert!(
-            noticed >= 20,
-            "{sabotage:?} on {name}: noticed under {noticed} of 40 seeds"
+            noticed >= 10,
+            "{sabotage:?} on {name}: noticed under {noticed} of 20 seeds"
         );
     }
 }
@@ -125,7 +125,8 @@ fn spelled_out_in_bytes() {
     let mut total = Compared::default();
     for seed in seeds() {
         let mut seeded = Seeded::new(seed);
-        let bytes: Vec<u8> = (0..1000).map(|_| seeded.below(256) as u8).collect();
+        let mut byte = || u8::try_from(seeded.below(256)).expect("below 256");
+        let bytes: Vec<u8> = (0..1000).map(|_| byte()).collect();
         let mut spelled = Spelled::new(&bytes);
         let plan = Plan::chosen(&mut spelled);
         let compared = run(&plan, &mut spelled);
@@ -158,4 +159,29 @@ fn canary_a_write_set_short_of_a_byte() {
 #[test]
 fn canary_a_wrong_value_in_the_storage() {
     is_noticed(Sabotage::WrongValue, true);
+}
+
+#[test]
+fn canary_more_failures_than_stale_buffers() {
+    is_noticed_in(Sabotage::FailedTwice, false, true);
+}
+
+#[test]
+fn canary_a_failure_that_nothing_carries() {
+    is_noticed(Sabotage::KeptRead, true);
+}
+
+#[test]
+fn canary_a_buffer_left_at_the_end() {
+    is_noticed(Sabotage::KeptHandle, false);
+}
+
+#[test]
+fn canary_a_path_short_of_a_step() {
+    is_noticed(Sabotage::ShortPath, false);
+}
+
+#[test]
+fn canary_a_submission_that_a_read_forgot() {
+    is_noticed(Sabotage::ForgottenWait, true);
 }

@@ -27,6 +27,7 @@ impl Fate {
 
 #[derive(Clone, Debug)]
 struct Operation {
+    work: String,
     fate: Fate,
     /// The submission its own outcome waits for.
     waits_for: Option<u64>,
@@ -70,10 +71,11 @@ pub struct ByteModel {
 pub type Bytes = (u64, usize, usize);
 
 impl ByteModel {
-    pub fn operation(&mut self, fate: Fate) -> usize {
+    pub fn operation(&mut self, work: &str, fate: Fate) -> usize {
         let number = self.next;
         self.next += 1;
         let operation = Operation {
+            work: work.into(),
             fate,
             waits_for: None,
             read: BTreeSet::new(),
@@ -102,6 +104,10 @@ impl ByteModel {
         }
         self.operations
             .retain(|operation, _| kept.contains(operation));
+    }
+
+    pub fn work(&self, operation: usize) -> &str {
+        &self.operations[&operation].work
     }
 
     pub fn fate(&self, operation: usize) -> &Fate {
@@ -136,8 +142,8 @@ impl ByteModel {
     }
 
     /// A launch: who wrote what it reads is noted before it writes.
-    pub fn launch(&mut self, fate: Fate, reads: &[Bytes], writes: &[Bytes]) -> usize {
-        let operation = self.operation(fate);
+    pub fn launch(&mut self, work: &str, fate: Fate, reads: &[Bytes], writes: &[Bytes]) -> usize {
+        let operation = self.operation(work, fate);
         for &(buffer, start, end) in reads {
             for byte in start..end {
                 let author = self.buffers[&buffer].writer[byte];
@@ -207,7 +213,7 @@ impl ByteModel {
                 operation.fate = Fate::Failed(root.into());
             }
         }
-        let lost = self.operation(Fate::Failed(root.into()));
+        let lost = self.operation("device", Fate::Failed(root.into()));
         for buffer in self
             .buffers
             .values_mut()

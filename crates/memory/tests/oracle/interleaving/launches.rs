@@ -2,7 +2,9 @@
 
 use super::byte_model::{Bytes, Fate};
 use super::{Run, Sabotage, Told, same};
-use wellwritten_memory::{Entry, Failure, FailureId, FailureKind, SubmissionId, UnitId};
+use wellwritten_memory::{
+    BufferBinding, Entry, Failure, FailureId, FailureKind, SubmissionId, UnitId,
+};
 
 impl Run<'_> {
     pub(super) fn launch(&mut self) -> Told<()> {
@@ -23,7 +25,7 @@ impl Run<'_> {
         let unit = match entry.map_err(|error| error.to_string())? {
             Entry::Skipped { failure } => {
                 same!(true, skips, "skipped");
-                return self.skipped(failure, &read_bytes, &write_bytes);
+                return self.skipped(&work, failure, &read_bytes, &write_bytes);
             }
             Entry::Entered(unit) => unit,
         };
@@ -32,13 +34,21 @@ impl Run<'_> {
         for binding in writes.iter().filter(|binding| binding.size_bytes() > 0) {
             self.scribble(binding, value)?;
         }
-        let operation = self.model.launch(Fate::Pending, &read_bytes, &write_bytes);
+        let operation = self
+            .model
+            .launch(&work, Fate::Pending, &read_bytes, &write_bytes);
         self.model.fill(&write_bytes, value);
-        self.end(unit, operation);
+        self.end(unit, operation, &writes);
         Ok(())
     }
 
-    fn skipped(&mut self, failure: FailureId, reads: &[Bytes], writes: &[Bytes]) -> Told<()> {
+    fn skipped(
+        &mut self,
+        work: &str,
+        failure: FailureId,
+        reads: &[Bytes],
+        writes: &[Bytes],
+    ) -> Told<()> {
         self.compared.skips += 1;
         let root = self.memory.graph().error(failure);
         // The failure is gone again where the work writes the very bytes that carried it nowhere.
@@ -46,12 +56,12 @@ impl Run<'_> {
             let all: Vec<Bytes> = reads.iter().chain(writes).copied().collect();
             let roots = self.model.roots(&all);
             same!(roots.contains(&root), true, "root {root}");
-            self.model.launch(Fate::Skipped(root), &[], writes);
+            self.model.launch(work, Fate::Skipped(root), &[], writes);
         }
         Ok(())
     }
 
-    fn end(&mut self, unit: UnitId, operation: usize) {
+    fn end(&mut self, unit: UnitId, operation: usize, writes: &[BufferBinding]) {
         let tears = self.choices.once_in(3);
         let choice = self.choices.below(if self.plan.late { 20 } else { 10 });
         match choice {
@@ -59,11 +69,14 @@ impl Run<'_> {
                 let root = format!("op {} failed", self.number);
                 let fate = Fate::Failed(root.clone());
                 self.model.finish(operation, fate, None);
+                let failure = Failure::new(FailureKind::HostKernel, root);
                 if self.lies(Sabotage::FailedAsClean) {
                     self.memory.finish_clean(unit);
                 } else {
-                    let failure = Failure::new(FailureKind::HostKernel, root);
-                    self.memory.finish_failed(unit, failure);
+                    self.memory.finish_failed(unit, failure.clone());
+                }
+                if self.lies(Sabotage::FailedTwice) {
+                    self.fail_again(writes, &failure);
                 }
             }
             3 if tears => {
@@ -82,6 +95,20 @@ impl Run<'_> {
                 units.push((unit, operation));
                 if self.choices.once_in(2) {
                     self.next_submission += 1;
+                }
+            }
+        }
+    }
+
+    /// The bytes once more in four pieces, each under a failure that only its identity tells apart.
+    fn fail_again(&mut self, writes: &[BufferBinding], failure: &Failure) {
+        for binding in writes {
+            let size = binding.size_bytes();
+            for piece in 0..4 {
+                let quarter = binding.slice(size * piece / 4, size * (piece + 1) / 4);
+                let quarter = Vec::from_iter(quarter);
+                if let Ok(Entry::Entered(unit)) = self.memory.enter("again", &[], &quarter) {
+                    self.memory.finish_failed(unit, failure.clone());
                 }
             }
         }

@@ -3,6 +3,11 @@
 //! The folder stands alone, so that a fuzzer can include it: [`run`] takes its decisions from any
 //! [`Choices`].
 
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "the model counts in usize and in bytes, and every buffer is under a hundred bytes"
+)]
+
 mod byte_model;
 mod choices;
 mod comparison;
@@ -22,7 +27,7 @@ use reads::Flight;
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 use wellwritten_memory::{
-    BufferBinding, BytesStorage, Handle, MemoryManagement, TaintState, UnitId,
+    BufferBinding, BytesStorage, Handle, MemoryManagement, TaintState, UnitId, Watch,
 };
 
 /// `Err` says where manager and model first differed.
@@ -77,6 +82,8 @@ struct Run<'run> {
     flights: Vec<Flight>,
     compared: Compared,
     number: usize,
+    /// What a sabotage keeps from everybody.
+    kept: (Vec<Watch>, Vec<Handle>),
 }
 
 /// Runs the plan.
@@ -93,6 +100,7 @@ pub fn run(plan: &Plan, choices: &mut dyn Choices) -> Told<Compared> {
         flights: Vec::new(),
         compared: Compared::default(),
         number: 0,
+        kept: (Vec::new(), Vec::new()),
     };
     while run.number < plan.operations && !run.choices.is_spent() {
         run.step()

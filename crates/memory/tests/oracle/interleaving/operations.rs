@@ -16,7 +16,8 @@ impl Run<'_> {
             return self.free();
         }
         let size = 1 + self.choices.below(LARGEST_BUFFER);
-        let made = self.memory.reserve(size as u64, "random");
+        let label = self.label();
+        let made = self.memory.reserve(size as u64, &label);
         let made = made.map_err(|error| error.to_string())?;
         let fresh = match self.plan.uninitialized {
             Uninitialized::Refuse if !made.recycled => Fate::Failed(
@@ -24,7 +25,7 @@ impl Run<'_> {
             ),
             _ => Fate::Clean,
         };
-        let fresh = self.model.operation(fresh);
+        let fresh = self.model.operation(&label, fresh);
         let id = made.handle.id().get();
         self.model.buffers.insert(id, ModelBuffer::new(size, fresh));
         let binding = made.handle.binding();
@@ -46,12 +47,11 @@ impl Run<'_> {
             return self.free();
         }
         let size = 1 + self.choices.below(LARGEST_BUFFER);
+        let label = self.label();
         let root = format!("no room {}", self.number);
         let failure = Failure::new(FailureKind::OutOfMemory, root.clone());
-        let handle = self
-            .memory
-            .reserve_failed(size as u64, "unallocated", failure);
-        let failed = self.model.operation(Fate::Failed(root));
+        let handle = self.memory.reserve_failed(size as u64, &label, failure);
+        let failed = self.model.operation(&label, Fate::Failed(root));
         let buffer = ModelBuffer {
             unallocated: true,
             ..ModelBuffer::new(size, failed)
@@ -59,6 +59,11 @@ impl Run<'_> {
         self.model.buffers.insert(handle.id().get(), buffer);
         self.handles.insert(handle.id().get(), handle);
         Ok(())
+    }
+
+    /// One of a few, so that buffers come and go under the same label.
+    fn label(&self) -> String {
+        format!("label {}", self.number % 5)
     }
 
     pub(super) fn fail_page(&mut self) {
@@ -69,7 +74,7 @@ impl Run<'_> {
             return;
         };
         let root = format!("page failed {}", self.number);
-        let failed = self.model.operation(Fate::Failed(root.clone()));
+        let failed = self.model.operation("page", Fate::Failed(root.clone()));
         for (&other, handle) in &self.handles {
             let on_page = self
                 .memory

@@ -3,7 +3,9 @@
 use super::byte_model::Fate;
 use super::{Run, Sabotage, Told, fate_of, same};
 use std::collections::BTreeSet;
-use wellwritten_memory::{BufferBinding, ReadRefusal, UnwrittenReport, Watch, Watched};
+use wellwritten_memory::{
+    BufferBinding, FailureId, ReadRefusal, ReportedFailure, UnwrittenReport, Watch, Watched,
+};
 
 const MOST_FLIGHTS: usize = 6;
 
@@ -35,6 +37,9 @@ impl Run<'_> {
         match self.memory.watch(&binding) {
             Ok(watch) => {
                 same!(false, stale, "{what} began");
+                if self.lies(Sabotage::KeptRead) {
+                    self.kept.0.extend(self.memory.watch(&binding));
+                }
                 let values = self.copied(&binding)?;
                 let expected = self.model.buffers[&buffer].value[start..end].to_vec();
                 same!(values, expected, "values of {what}");
@@ -46,8 +51,13 @@ impl Run<'_> {
                     values,
                 });
             }
-            Err(ReadRefusal::Unwritten(report)) => {
+            Err(ReadRefusal::Unwritten(mut report)) => {
                 same!(true, stale, "{what} was refused");
+                if self.lies(Sabotage::ShortPath) {
+                    for failure in &mut report.failures {
+                        failure.path.pop();
+                    }
+                }
                 self.compare_report(&report, start, &writers)?;
                 self.compared.refused_reads += 1;
             }
@@ -86,16 +96,22 @@ impl Run<'_> {
         }
     }
 
-    pub(super) fn compare_flights(&mut self) -> Told<()> {
+    /// The failures that the reads in flight carry; `None` where some of them still wait, and may carry
+    /// some that they do not tell.
+    pub(super) fn compare_flights(&mut self) -> Told<Option<BTreeSet<FailureId>>> {
         let flights = std::mem::take(&mut self.flights);
+        let mut carried = Some(BTreeSet::new());
         for flight in &flights {
-            self.compare_flight(flight)?;
+            match (self.compare_flight(flight)?, &mut carried) {
+                (Some(told), Some(carried)) => carried.extend(told),
+                _ => carried = None,
+            }
         }
         self.flights = flights;
-        Ok(())
+        Ok(carried)
     }
 
-    fn compare_flight(&mut self, flight: &Flight) -> Told<()> {
+    fn compare_flight(&mut self, flight: &Flight) -> Told<Option<Vec<FailureId>>> {
         let writers: BTreeSet<usize> = flight.writers.iter().copied().collect();
         let fates = writers.iter().map(|&writer| self.model.fate(writer));
         let pending = fates.clone().any(|fate| *fate == Fate::Pending);
@@ -103,7 +119,10 @@ impl Run<'_> {
         let what = format!("a read of {}", flight.buffer);
         let watched = self.memory.resolve(&flight.watch);
         match watched.map_err(|error| error.to_string())? {
-            Watched::Pending(submissions) => {
+            Watched::Pending(mut submissions) => {
+                if self.lies(Sabotage::ForgottenWait) {
+                    submissions.pop();
+                }
                 same!(true, pending, "{what} waits");
                 let mut awaited = BTreeSet::new();
                 for &writer in &writers {
@@ -111,19 +130,22 @@ impl Run<'_> {
                 }
                 let told: BTreeSet<u64> = submissions.iter().map(|id| id.0).collect();
                 same!(told, awaited, "what {what} waits for");
+                Ok(None)
             }
             Watched::Trusted => {
                 same!((false, false), (pending, stale), "{what} is trusted");
                 self.compared.trusted_reads += 1;
                 self.compared.bytes += flight.values.len();
+                Ok(Some(Vec::new()))
             }
             Watched::Unwritten(report) => {
                 same!((false, true), (pending, stale), "{what} is refused");
                 self.compare_report(&report, flight.start, &flight.writers)?;
                 self.compared.late_refusals += 1;
+                let failures = report.failures.iter();
+                Ok(Some(failures.map(|failure| failure.id).collect()))
             }
         }
-        Ok(())
     }
 
     fn compare_report(
@@ -146,18 +168,7 @@ impl Run<'_> {
             same!(told, expected, "byte {byte} in the report");
         }
         for failure in &report.failures {
-            let what = &failure.message;
-            for pair in failure.path.windows(2) {
-                let (produced, needed) = (&pair[0].produced.label, &pair[1].needed.label);
-                same!(produced, needed, "path of {what}");
-            }
-            if let Some(last) = failure.path.last() {
-                same!(
-                    last.produced.label,
-                    report.label,
-                    "end of the path of {what}"
-                );
-            }
+            self.compare_path(failure, report, start, writers)?;
         }
         let text = report.to_string();
         same!(
@@ -165,6 +176,45 @@ impl Run<'_> {
             true,
             "first line"
         );
+        Ok(())
+    }
+
+    /// The path of a failure leads, each step reading what the one before left, to the first byte that
+    /// carries it.
+    fn compare_path(
+        &self,
+        failure: &ReportedFailure,
+        report: &UnwrittenReport,
+        start: usize,
+        writers: &[usize],
+    ) -> Told<()> {
+        let what = &failure.message;
+        let mut ranges = report.ranges.iter();
+        let first = ranges.find(|range| range.failure_id == failure.id);
+        let first = first.ok_or_else(|| format!("no range under {what}"))?.start;
+        let writer = writers[first as usize - start];
+        let skipped = matches!(self.model.fate(writer), Fate::Skipped(_));
+        let end = failure.path.last().map(|step| step.work.as_str());
+        let expected = skipped.then(|| self.model.work(writer));
+        same!(end, expected, "the last step to byte {first}");
+        for pair in failure.path.windows(2) {
+            let (left, needed) = (&pair[0].produced, &pair[1].needed);
+            let reads_it = left.start < needed.end && needed.start < left.end;
+            same!(
+                (&left.label, true),
+                (&needed.label, reads_it),
+                "path of {what}"
+            );
+        }
+        if let Some(last) = failure.path.last() {
+            let place = &last.produced;
+            let leads_here = place.start <= first && first < place.end;
+            same!(
+                (&place.label, leads_here),
+                (&report.label, true),
+                "end of the path of {what}"
+            );
+        }
         Ok(())
     }
 }

@@ -13,4 +13,14 @@ pub enum Sabotage {
     ShortWriteSet,
     /// The storage holds another value than was written.
     WrongValue,
+    /// One failure is told as several of the same words.
+    FailedTwice,
+    /// A read is begun and kept, and nobody knows of it.
+    KeptRead,
+    /// A clone of a handle is kept when everything is dropped.
+    KeptHandle,
+    /// The report of a refused read lacks the last step of every path.
+    ShortPath,
+    /// A pending read is told to wait for one submission less.
+    ForgottenWait,
 }
