@@ -6,6 +6,11 @@
 //! operations each with `WELLWRITTEN_LONG=1`. In a browser there is no environment: the runs are the
 //! short ones.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "the model counts in usize and in bytes, and every buffer is under a hundred bytes"
+)]
+
 mod interleaving;
 
 use interleaving::{Choices, Compared, Plan, Sabotage, Seeded, Spelled, run, small_sub_slices};

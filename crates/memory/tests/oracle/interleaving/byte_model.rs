@@ -70,6 +70,22 @@ pub struct ByteModel {
 /// A range of a buffer: (buffer, start, end).
 pub type Bytes = (u64, usize, usize);
 
+/// How many bytes in a row each writer wrote. A plain loop: unoptimised, an iterator takes most of the
+/// time of a run.
+pub fn stretches(writers: &[usize]) -> Vec<(usize, usize)> {
+    let mut stretches = Vec::new();
+    let mut start = 0;
+    while start < writers.len() {
+        let mut end = start + 1;
+        while end < writers.len() && writers[end] == writers[start] {
+            end += 1;
+        }
+        stretches.push((end - start, writers[start]));
+        start = end;
+    }
+    stretches
+}
+
 impl ByteModel {
     pub fn operation(&mut self, work: &str, fate: Fate) -> usize {
         let number = self.next;
@@ -114,44 +130,39 @@ impl ByteModel {
         &self.operations[&operation].fate
     }
 
-    pub fn fate_of(&self, buffer: u64, byte: usize) -> &Fate {
-        self.fate(self.buffers[&buffer].writer[byte])
+    /// The last writers of a range, each stretch once.
+    fn writers(&self, &(buffer, start, end): &Bytes) -> impl Iterator<Item = usize> {
+        let writers = &self.buffers[&buffer].writer[start..end];
+        stretches(writers).into_iter().map(|(_, writer)| writer)
     }
 
-    /// Whether a launch over these would be skipped.
-    pub fn would_skip(&self, reads: &[Bytes], writes: &[Bytes]) -> bool {
-        let stale = |&(buffer, start, end): &Bytes| {
-            (start..end).any(|byte| self.fate_of(buffer, byte).root().is_some())
-        };
-        let unallocated =
-            |&(buffer, start, end): &Bytes| start < end && self.buffers[&buffer].unallocated;
-        reads.iter().any(stale) || writes.iter().any(unallocated)
+    /// The roots of the stale bytes among these.
+    fn roots(&self, bytes: &Bytes) -> BTreeSet<String> {
+        let roots = self.writers(bytes).map(|writer| self.fate(writer).root());
+        roots.flatten().map(String::from).collect()
     }
 
-    /// The roots that a skip of such a launch may name.
-    pub fn roots(&self, bytes: &[Bytes]) -> BTreeSet<String> {
-        let mut roots = BTreeSet::new();
-        for &(buffer, start, end) in bytes {
-            roots.extend(
-                (start..end)
-                    .filter_map(|byte| self.fate_of(buffer, byte).root())
-                    .map(String::from),
-            );
-        }
-        roots
+    fn is_unallocated(&self, &(buffer, start, end): &Bytes) -> bool {
+        start < end && self.buffers[&buffer].unallocated
+    }
+
+    /// The roots that a skip of such a launch may name: none where it is not skipped.
+    pub fn reasons_to_skip(&self, reads: &[Bytes], writes: &[Bytes]) -> BTreeSet<String> {
+        let unallocated = writes.iter().filter(|bytes| self.is_unallocated(bytes));
+        let roots = reads
+            .iter()
+            .chain(unallocated)
+            .map(|bytes| self.roots(bytes));
+        roots.flatten().collect()
     }
 
     /// A launch: who wrote what it reads is noted before it writes.
     pub fn launch(&mut self, work: &str, fate: Fate, reads: &[Bytes], writes: &[Bytes]) -> usize {
         let operation = self.operation(work, fate);
-        for &(buffer, start, end) in reads {
-            for byte in start..end {
-                let author = self.buffers[&buffer].writer[byte];
-                if *self.fate(author) == Fate::Pending {
-                    self.known(operation).read.insert(author);
-                }
-            }
-        }
+        let authors = reads.iter().flat_map(|bytes| self.writers(bytes));
+        let pending = authors.filter(|&author| *self.fate(author) == Fate::Pending);
+        let pending: BTreeSet<usize> = pending.collect();
+        self.known(operation).read = pending;
         for &(buffer, start, end) in writes {
             let target = self.buffers.get_mut(&buffer).expect("a live buffer");
             if !target.unallocated {

@@ -1,5 +1,6 @@
 //! What is compared after every operation and at the end: every byte, and what the graph holds.
 
+use super::byte_model::stretches;
 use super::{Run, Sabotage, Told, fate_of, same};
 use std::collections::BTreeSet;
 use wellwritten_memory::{MemoryUsage, SubmissionId};
@@ -24,10 +25,10 @@ impl Run<'_> {
                 let told = fate_of(span.state, root.map(|failure| failure.message.as_str()));
                 let writers = &self.model.buffers[id].writer;
                 let writers = &writers[span.start as usize..span.end as usize];
-                for same_writer in writers.chunk_by(|one, next| one == next) {
-                    let expected = self.model.fate(same_writer[0]);
+                for (bytes, writer) in stretches(writers) {
+                    let expected = self.model.fate(writer);
                     same!(&told, expected, "bytes of {id} in {span:?}");
-                    self.compared.bytes += same_writer.len();
+                    self.compared.bytes += bytes;
                 }
             }
             stale_buffers += usize::from(stale);

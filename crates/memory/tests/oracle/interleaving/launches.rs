@@ -2,6 +2,7 @@
 
 use super::byte_model::{Bytes, Fate};
 use super::{Run, Sabotage, Told, same};
+use std::collections::BTreeSet;
 use wellwritten_memory::{
     BufferBinding, Entry, Failure, FailureId, FailureKind, SubmissionId, UnitId,
 };
@@ -10,7 +11,8 @@ impl Run<'_> {
     pub(super) fn launch(&mut self) -> Told<()> {
         let (mut reads, read_bytes) = self.bindings(2)?;
         let (mut writes, write_bytes) = self.bindings(3)?;
-        let skips = self.model.would_skip(&read_bytes, &write_bytes);
+        let reasons = self.model.reasons_to_skip(&read_bytes, &write_bytes);
+        let skips = !reasons.is_empty();
         if !read_bytes.is_empty() && skips && self.lies(Sabotage::ForgottenRead) {
             reads.clear();
         }
@@ -25,7 +27,7 @@ impl Run<'_> {
         let unit = match entry.map_err(|error| error.to_string())? {
             Entry::Skipped { failure } => {
                 same!(true, skips, "skipped");
-                return self.skipped(&work, failure, &read_bytes, &write_bytes);
+                return self.skipped(&work, failure, &reasons, &write_bytes);
             }
             Entry::Entered(unit) => unit,
         };
@@ -46,16 +48,14 @@ impl Run<'_> {
         &mut self,
         work: &str,
         failure: FailureId,
-        reads: &[Bytes],
+        reasons: &BTreeSet<String>,
         writes: &[Bytes],
     ) -> Told<()> {
         self.compared.skips += 1;
         let root = self.memory.graph().error(failure);
         // The failure is gone again where the work writes the very bytes that carried it nowhere.
         if let Some(root) = root.map(|failure| failure.message.clone()) {
-            let all: Vec<Bytes> = reads.iter().chain(writes).copied().collect();
-            let roots = self.model.roots(&all);
-            same!(roots.contains(&root), true, "root {root}");
+            same!(reasons.contains(&root), true, "root {root}");
             self.model.launch(work, Fate::Skipped(root), &[], writes);
         }
         Ok(())

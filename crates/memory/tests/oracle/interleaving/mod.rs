@@ -3,11 +3,6 @@
 //! The folder stands alone, so that a fuzzer can include it: [`run`] takes its decisions from any
 //! [`Choices`].
 
-#![expect(
-    clippy::cast_possible_truncation,
-    reason = "the model counts in usize and in bytes, and every buffer is under a hundred bytes"
-)]
-
 mod byte_model;
 mod choices;
 mod comparison;

@@ -1,10 +1,11 @@
 //! What a run reads: bytes at once, and what became of them at every operation since.
 
-use super::byte_model::Fate;
+use super::byte_model::{Fate, stretches};
 use super::{Run, Sabotage, Told, fate_of, same};
 use std::collections::BTreeSet;
 use wellwritten_memory::{
-    BufferBinding, FailureId, ReadRefusal, ReportedFailure, UnwrittenReport, Watch, Watched,
+    BufferBinding, FailureId, ReadRefusal, ReportedFailure, UnwrittenRange, UnwrittenReport, Watch,
+    Watched,
 };
 
 const MOST_FLIGHTS: usize = 6;
@@ -112,7 +113,10 @@ impl Run<'_> {
     }
 
     fn compare_flight(&mut self, flight: &Flight) -> Told<Option<Vec<FailureId>>> {
-        let writers: BTreeSet<usize> = flight.writers.iter().copied().collect();
+        let writers: BTreeSet<usize> = stretches(&flight.writers)
+            .into_iter()
+            .map(|(_, writer)| writer)
+            .collect();
         let fates = writers.iter().map(|&writer| self.model.fate(writer));
         let pending = fates.clone().any(|fate| *fate == Fate::Pending);
         let stale = fates.clone().any(|fate| fate.root().is_some());
@@ -154,18 +158,32 @@ impl Run<'_> {
         start: usize,
         writers: &[usize],
     ) -> Told<()> {
-        for (index, &writer) in writers.iter().enumerate() {
-            let byte = (start + index) as u64;
-            let mut ranges = report.ranges.iter();
-            let found = ranges.find(|range| range.start <= byte && byte < range.end);
-            let told = found.map(|range| {
+        let mut at = start as u64;
+        for (bytes, writer) in stretches(writers) {
+            let end = at + bytes as u64;
+            let fate = self.model.fate(writer);
+            let over = |range: &&UnwrittenRange| range.start < end && at < range.end;
+            let told = report.ranges.iter().find(over);
+            if let (Some(range), Some(_)) = (told, fate.root()) {
                 let mut failures = report.failures.iter();
                 let named = failures.find(|failure| failure.id == range.failure_id);
-                fate_of(range.state, named.map(|failure| failure.message.as_str()))
-            });
-            let fate = self.model.fate(writer).clone();
-            let expected = Some(fate).filter(|fate| fate.root().is_some());
-            same!(told, expected, "byte {byte} in the report");
+                let root = named.map(|failure| failure.message.as_str());
+                same!(
+                    fate_of(range.state, root),
+                    *fate,
+                    "bytes {at}..{end} in the report"
+                );
+                let all = range.start <= at && end <= range.end;
+                same!(all, true, "the report covers {at}..{end}");
+            } else {
+                let trusted = fate.root().is_none();
+                same!(
+                    told.is_none(),
+                    trusted,
+                    "bytes {at}..{end} are not in the report"
+                );
+            }
+            at = end;
         }
         for failure in &report.failures {
             self.compare_path(failure, report, start, writers)?;
