@@ -1,19 +1,24 @@
 // `npm run fuzz:memory`: random sequences of operations on crates/memory, steered by what code they reach.
 
 import { existsSync, mkdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { relative, resolve } from "node:path";
 import { observe } from "./command.mjs";
 import { readableDuration } from "./duration.mjs";
 import { readArguments, runCommand, Stopped, UsageError } from "./entry.mjs";
-import { foundInputs } from "./fuzz/findings.mjs";
+import { filesSince } from "./fuzz/files-since.mjs";
 import { project } from "./project.mjs";
 import { forFuzzing, setUp } from "./setup/steps.mjs";
 
 const USUAL_SECONDS = 600;
 /** The longest that one input may take before it counts as a hang, in seconds. */
 const LONGEST_INPUT = 20;
+/** The largest input, in bytes; an operation takes about five. */
+const LARGEST_INPUT = 2048;
 
 const crate = `${project.root}/crates/memory`;
+/** Where libFuzzer writes down an input that broke something. */
+const artifacts = `${crate}/fuzz/artifacts/operations`;
 /** Inputs that once failed, relative to the project. */
 const regressions = "crates/memory/fuzz/regressions";
 
@@ -46,20 +51,31 @@ function work({ values, positionals }) {
   // New inputs go to the first folder.
   const folders = [`${crate}/fuzz/corpus/operations`, `${project.root}/${regressions}`];
   for (const folder of folders) mkdirSync(folder, { recursive: true });
-  const limits = [`-max_total_time=${seconds}`, `-timeout=${LONGEST_INPUT}`];
+  const flags = [
+    `-max_total_time=${seconds}`,
+    `-timeout=${LONGEST_INPUT}`,
+    `-fork=${availableParallelism()}`,
+    // Several processes pass over both unless told.
+    "-ignore_timeouts=0",
+    "-ignore_ooms=0",
+    // Long inputs from the start: it takes a while of operations to build a state worth breaking.
+    "-len_control=0",
+    `-max_len=${LARGEST_INPUT}`,
+  ];
   return {
     about: `Fuzzing crates/memory for ${duration}, after building it (usually 1 min the first time)`,
-    args: [...folders, "--", ...limits, "-print_final_stats=1"],
+    args: [...folders, "--", ...flags],
     well: "Nothing was found.",
   };
 }
 
-/** What to tell a person about an input that was found. */
-function advice(file) {
-  const path = relative(project.root, file);
-  return `Found: ${path}
-  replay it:  npm run fuzz:memory -- --replay ${path}
-  keep it:    cp ${path} ${regressions}/WHAT-IT-SHOWS, which the tests of crates/memory then replay`;
+/** What to tell a person about the inputs that were found. */
+function advice(files) {
+  const paths = files.map((file) => relative(project.root, file));
+  return `Found, and written to:
+${paths.map((path) => `  ${path}`).join("\n")}
+Replay one:  npm run fuzz:memory -- --replay ${paths[0]}
+Keep it:     copy it to ${regressions}/ under a name that says what it shows; the tests of crates/memory replay those.`;
 }
 
 await runCommand(async () => {
@@ -70,17 +86,12 @@ await runCommand(async () => {
   console.log(about);
   // Sanitizers need an unstable compiler, and would look for what code without `unsafe` cannot do.
   const options = ["--sanitizer", "none", "--target-dir", `${project.root}/target/fuzz`];
-  const { code, output } = await observe("cargo-fuzz", ["run", ...options, "operations", ...args], {
+  const start = Date.now();
+  const { code } = await observe("cargo-fuzz", ["run", ...options, "operations", ...args], {
     cwd: crate,
   });
-  if (code === 0) {
-    console.log(`\n${well}`);
-    return;
-  }
-  const found = foundInputs(output);
-  throw new Stopped(
-    found.length > 0
-      ? found.map(advice).join("\n")
-      : `It ended with status ${code}; the output above says why.`,
-  );
+  const found = filesSince(start, artifacts);
+  if (found.length > 0) throw new Stopped(advice(found));
+  if (code !== 0) throw new Stopped(`It ended with status ${code}; the output above says why.`);
+  console.log(`\n${well}`);
 });

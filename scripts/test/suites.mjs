@@ -65,6 +65,8 @@ const cargoTest = (args, testsExist, forTests = []) => {
 };
 
 const MEMORY = "wellwritten-memory";
+/** A workspace of its own, which only fuzzing builds. */
+const FUZZ = "crates/memory/fuzz/Cargo.toml";
 const isLong = () => Boolean(process.env.WELLWRITTEN_LONG);
 /** How often a long run says that it still runs, in milliseconds. */
 const SIGN_OF_LIFE = 60_000;
@@ -134,6 +136,7 @@ function lintChecks() {
       ];
   return [
     ["rustfmt", "cargo", ["fmt", "--all", "--check"], {}],
+    ["rustfmt, fuzz target", "cargo", ["fmt", "--manifest-path", FUZZ, "--check"], {}],
     ["clippy", "cargo", ["clippy", "--workspace", "--all-targets", ...locked, ...strict], {}],
     ...wasmChecks.map((check) => [...check, wasmEnvironment()]),
     ["biome", `${programs}/biome`, ["check", "--error-on-warnings", "."], {}],
