@@ -282,14 +282,18 @@ impl ByteModel {
         }
     }
 
-    /// The submissions an operation waits for, its inputs' included.
-    pub fn awaited(&self, operation: usize, into: &mut BTreeSet<u64>) {
-        if *self.fate(operation) != Fate::Pending {
-            return;
+    /// The submissions that operations wait for, their inputs' included.
+    pub fn awaited(&self, operations: impl Iterator<Item = usize>) -> BTreeSet<u64> {
+        let mut due: Vec<usize> = operations.collect();
+        let mut seen = BTreeSet::new();
+        let mut awaited = BTreeSet::new();
+        while let Some(operation) = due.pop() {
+            let known = &self.operations[&operation];
+            if known.fate == Fate::Pending && seen.insert(operation) {
+                awaited.extend(known.waits_for);
+                due.extend(&known.read);
+            }
         }
-        into.extend(self.operations[&operation].waits_for);
-        for &input in &self.operations[&operation].read {
-            self.awaited(input, into);
-        }
+        awaited
     }
 }

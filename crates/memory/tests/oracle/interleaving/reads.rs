@@ -128,10 +128,7 @@ impl Run<'_> {
                     submissions.pop();
                 }
                 same!(true, pending, "{what} waits");
-                let mut awaited = BTreeSet::new();
-                for &writer in &writers {
-                    self.model.awaited(writer, &mut awaited);
-                }
+                let awaited = self.model.awaited(writers.iter().copied());
                 let told: BTreeSet<u64> = submissions.iter().map(|id| id.0).collect();
                 same!(told, awaited, "what {what} waits for");
                 Ok(None)
