@@ -256,12 +256,9 @@ impl DeviceState {
         let Some(Creation { page, work }) = creation else {
             return;
         };
-        // A page that was never there is not kept for the next allocation of its size. Where its
-        // buffer was freed before the verdict came, it waits among the free pages: all of those go,
-        // which is what a device short of memory needs anyway.
-        if self.memory.fail_page(page, &work, failure).is_none() {
-            self.memory.cleanup(true);
-        }
+        // A page that was never there is not kept for the next allocation of its size, also where its buffer
+        // was freed before the verdict came.
+        self.memory.fail_page(page, &work, failure);
     }
 
     /// Everything in flight fails and every live byte is claimed. Idempotent per generation.

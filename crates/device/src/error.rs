@@ -1,7 +1,7 @@
 //! What a device refuses, and why a read returns no bytes.
 
 use thiserror::Error;
-use wellwritten_memory::{BufferId, HandleError, ReserveError, UnwrittenReport};
+use wellwritten_memory::{BufferId, EnterError, HandleError, ReserveError, UnwrittenReport};
 
 use crate::limits::LimitName;
 
@@ -118,6 +118,9 @@ pub enum DeviceError {
     /// The buffer or slice cannot be used.
     #[error(transparent)]
     Handle(#[from] HandleError),
+    /// The work cannot enter its write scope on this stream.
+    #[error(transparent)]
+    Scope(EnterError),
     /// The memory could not be reserved.
     #[error(transparent)]
     Reserve(#[from] ReserveError),
@@ -142,6 +145,15 @@ pub enum ReadError {
         /// What the browser said.
         reason: String,
     },
+}
+
+impl From<EnterError> for DeviceError {
+    fn from(error: EnterError) -> Self {
+        match error {
+            EnterError::Handle(error) => Self::Handle(error),
+            other => Self::Scope(other),
+        }
+    }
 }
 
 impl From<HandleError> for ReadError {

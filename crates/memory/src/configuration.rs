@@ -2,6 +2,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::fmt;
 
 /// Size of a page that many allocations share, unless configured otherwise: 4 MiB.
 pub const DEFAULT_PAGE_SIZE_BYTES: u64 = 4 << 20;
@@ -68,6 +69,17 @@ pub enum PoolKind {
         /// Size of a page. A larger allocation gets a page of its own size.
         page_size_bytes: u64,
     },
+}
+
+impl fmt::Display for PoolKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ExclusivePages => formatter.write_str("exclusive pages"),
+            Self::SubSlices { page_size_bytes } => {
+                write!(formatter, "sub-slices of pages of {page_size_bytes} bytes")
+            }
+        }
+    }
 }
 
 /// What a pool at its cap does with the next allocation.

@@ -1,18 +1,20 @@
 //! [`ErrorGraph`]: the failures that live bytes still carry, and how each came to the bytes.
 
+use crate::buffers::BufferKey;
 use crate::byte_range::ByteRange;
 use crate::failure::{Failure, FailureKind};
-use crate::identity::{BufferId, FailureId};
+use crate::identity::FailureId;
 use crate::region::{Place, Region};
-use crate::sorted_map::{SortedMap, SortedSet};
+use crate::slots::Slots;
 use alloc::rc::Rc;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::iter;
 use hashbrown::HashMap;
 
-/// Identity of a skip step inside the graph. Larger means later, so a parent is always smaller.
+/// A skip step inside the graph, as long as something holds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct StepId(u64);
+pub(crate) struct StepId(u32);
 
 /// How a failure came to some bytes: they belong to the work that failed, or a skip passed it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +51,17 @@ struct FailureNode {
     work: Rc<str>,
     holders: u64,
 }
+
+/// The failure of a scope that is open, or was torn down, and that only its unit of work holds.
+#[derive(Debug)]
+struct Provisional {
+    id: FailureId,
+    work: Rc<str>,
+}
+
+/// Beyond this many, the older half of the provisional failures moves in with the others: they are those of
+/// scopes that were torn down, or of a deep nest, and are not looked for in a list.
+const MOST_PROVISIONAL: usize = 32;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct StepKey {
@@ -92,8 +105,13 @@ struct StepNode {
     key: StepKey,
     parent: Provenance,
     holders: u64,
+    /// Counts the steps: a parent's is always smaller.
+    number: u64,
     /// Whether it only stands for its parent, an earlier step that says the same.
-    alias: bool,
+    is_alias: bool,
+    /// Its neighbours among the steps that would have written the same buffer, which is not freed.
+    produced_before: Option<StepId>,
+    produced_after: Option<StepId>,
 }
 
 /// Every failure that some live byte, or a read in flight, still carries.
@@ -106,12 +124,17 @@ struct StepNode {
 #[derive(Debug)]
 pub struct ErrorGraph {
     failures: HashMap<FailureId, FailureNode>,
-    steps: SortedMap<StepId, StepNode>,
+    /// In ascending order. Every launch pushes one and usually pops it again, without hashing.
+    provisional: Vec<Provisional>,
+    steps: Slots<StepNode>,
     step_by_key: HashMap<StepKey, StepId>,
-    steps_by_produced: SortedSet<(BufferId, StepId)>,
+    /// The latest step that would have written a buffer; it leads to the others.
+    last_by_produced: HashMap<BufferKey, StepId>,
     step_by_faded: HashMap<FadedKey, StepId>,
     next_failure: FailureId,
     next_step: u64,
+    /// How often it changed, but for provisional failures that came and went.
+    changes: u64,
     /// What every provisional failure says: held once, so that entering a scope allocates nothing.
     torn_down: Failure,
 }
@@ -120,12 +143,14 @@ impl ErrorGraph {
     pub(crate) fn new() -> Self {
         Self {
             failures: HashMap::new(),
-            steps: SortedMap::new(),
+            provisional: Vec::with_capacity(MOST_PROVISIONAL),
+            steps: Slots::new(),
             step_by_key: HashMap::new(),
-            steps_by_produced: SortedSet::new(),
+            last_by_produced: HashMap::new(),
             step_by_faded: HashMap::new(),
             next_failure: FailureId::FIRST,
             next_step: 0,
+            changes: 0,
             torn_down: Failure::new(
                 FailureKind::TornDown,
                 "the work entered its write scope and never told how it ended",
@@ -136,13 +161,13 @@ impl ErrorGraph {
     /// How many failures are held.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.failures.len()
+        self.failures.len() + self.provisional.len()
     }
 
     /// Whether no failure is held.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.failures.is_empty()
+        self.len() == 0
     }
 
     /// How many skip steps are held.
@@ -154,53 +179,112 @@ impl ErrorGraph {
     /// The failure with this id, while something carries it.
     #[must_use]
     pub fn error(&self, id: FailureId) -> Option<&Failure> {
-        self.failures
-            .get(&id)
-            .map(|node| node.failure.as_ref().unwrap_or(&self.torn_down))
+        match self.failures.get(&id) {
+            Some(node) => Some(node.failure.as_ref().unwrap_or(&self.torn_down)),
+            None => self.find_provisional(id).map(|_| &self.torn_down),
+        }
     }
 
     /// The work in which this failure arose, while something carries it.
     #[must_use]
     pub fn work(&self, id: FailureId) -> Option<&str> {
-        self.failures.get(&id).map(|node| &*node.work)
+        match self.failures.get(&id) {
+            Some(node) => Some(&node.work),
+            None => self
+                .find_provisional(id)
+                .map(|at| &*self.provisional[at].work),
+        }
     }
 
     /// The ids of the failures held, oldest first.
     #[must_use]
     pub fn ids(&self) -> Vec<FailureId> {
         let mut ids: Vec<FailureId> = self.failures.keys().copied().collect();
+        ids.extend(self.provisional.iter().map(|provisional| provisional.id));
         ids.sort_unstable();
         ids
     }
 
+    fn find_provisional(&self, id: FailureId) -> Option<usize> {
+        self.provisional
+            .iter()
+            .rposition(|provisional| provisional.id == id)
+    }
+
+    /// How often it changed, or what carries its failures did.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// Notes a change.
+    pub(crate) fn note_change(&mut self) {
+        self.changes += 1;
+    }
+
     /// Adds a failure, held once by the caller.
     pub(crate) fn mint(&mut self, failure: Failure, work: Rc<str>) -> FailureId {
-        self.insert(Some(failure), work)
+        self.note_change();
+        let id = FailureId::mint(&mut self.next_failure);
+        let node = FailureNode {
+            failure: Some(failure),
+            work,
+            holders: 1,
+        };
+        self.failures.insert(id, node);
+        id
     }
 
     /// Adds the provisional failure of a scope that was entered, held once by the caller.
+    #[inline]
     pub(crate) fn mint_provisional(&mut self, work: Rc<str>) -> FailureId {
-        self.insert(None, work)
+        if self.provisional.len() == MOST_PROVISIONAL {
+            for _ in 0..MOST_PROVISIONAL / 2 {
+                self.settle_in(0, 1);
+            }
+        }
+        let id = FailureId::mint(&mut self.next_failure);
+        // Made in the list: `push` would make it on the stack and copy it, and wait for its own stores.
+        self.provisional
+            .extend(iter::once_with(|| Provisional { id, work }));
+        id
     }
 
-    fn insert(&mut self, failure: Option<Failure>, work: Rc<str>) -> FailureId {
-        let id = FailureId::mint(&mut self.next_failure);
-        self.failures.insert(
-            id,
-            FailureNode {
-                failure,
-                work,
-                holders: 1,
-            },
-        );
-        id
+    /// Moves a provisional failure in with the others, with this many holders.
+    fn settle_in(&mut self, at: usize, holders: u64) -> &mut FailureNode {
+        let Provisional { id, work } = self.provisional.remove(at);
+        self.failures.entry(id).or_insert(FailureNode {
+            failure: None,
+            work,
+            holders,
+        })
+    }
+
+    /// The node of a held failure, which is no longer its unit's alone where it is provisional.
+    fn failure_node(&mut self, id: FailureId) -> Option<&mut FailureNode> {
+        match self.find_provisional(id) {
+            Some(at) => Some(self.settle_in(at, 1)),
+            None => self.failures.get_mut(&id),
+        }
     }
 
     /// Puts the real failure where a provisional one was.
     pub(crate) fn replace(&mut self, id: FailureId, failure: Failure) {
-        if let Some(node) = self.failures.get_mut(&id) {
+        self.note_change();
+        if let Some(node) = self.failure_node(id) {
             node.failure = Some(failure);
         }
+    }
+
+    /// Takes the unit's hold on its provisional failure away.
+    #[inline]
+    pub(crate) fn release_provisional(&mut self, id: FailureId) {
+        if let Some(last) = self.provisional.last()
+            && last.id == id
+        {
+            self.provisional.pop();
+            return;
+        }
+        self.release(Provenance::Root(id));
     }
 
     /// The step of `work`, held once more; the known one where this failure has it already.
@@ -222,68 +306,91 @@ impl ErrorGraph {
             self.hold(Provenance::Step(known), 1);
             return known;
         }
+        self.note_change();
         self.hold(parent, 1);
-        let id = StepId(self.next_step);
-        self.next_step += 1;
+        let id = StepId(self.steps.next());
+        let produced_before = self.last_by_produced.insert(produced.key, id);
+        if let Some(before) = produced_before.and_then(|before| self.steps.get_mut(before.0)) {
+            before.produced_after = Some(id);
+        }
         self.step_by_key.insert(key.clone(), id);
-        self.steps_by_produced.insert((produced.buffer, id));
-        self.steps.insert(
-            id,
-            StepNode {
-                key,
-                parent,
-                holders: 1,
-                alias: false,
-            },
-        );
+        self.steps.insert(StepNode {
+            key,
+            parent,
+            holders: 1,
+            number: self.next_step,
+            is_alias: false,
+            produced_before,
+            produced_after: None,
+        });
+        self.next_step += 1;
         id
+    }
+
+    /// A step is no longer one of those that would have written its buffer.
+    fn unlink_produced(&mut self, id: StepId) {
+        let Some(node) = self.steps.get_mut(id.0) else {
+            return;
+        };
+        let (before, after) = (node.produced_before.take(), node.produced_after.take());
+        let buffer = node.key.produced.key;
+        if let Some(before) = before.and_then(|before| self.steps.get_mut(before.0)) {
+            before.produced_after = after;
+        }
+        if let Some(after) = after.and_then(|after| self.steps.get_mut(after.0)) {
+            after.produced_before = before;
+        } else if self.last_by_produced.get(&buffer) == Some(&id) {
+            match before {
+                Some(before) => self.last_by_produced.insert(buffer, before),
+                None => self.last_by_produced.remove(&buffer),
+            };
+        }
+    }
+
+    /// A step that is known to be held.
+    fn node(&self, id: StepId) -> &StepNode {
+        self.steps.get(id.0).expect("a held step is in the graph")
     }
 
     /// The failure at the root of `provenance`.
     pub(crate) fn root(&self, provenance: Provenance) -> FailureId {
         match provenance {
             Provenance::Root(id) => id,
-            Provenance::Step(id) => self.steps[&id].key.failure,
+            Provenance::Step(id) => self.node(id).key.failure,
         }
     }
 
-    /// Every step from the root failure down to the bytes that carry `provenance`, root first.
-    pub(crate) fn path(&self, provenance: Provenance) -> Vec<SkipStep> {
-        let mut path = Vec::new();
-        let mut at = provenance;
-        while let Provenance::Step(id) = at {
-            let node = &self.steps[&id];
-            if !node.alias {
-                path.push(node.key.text());
-            }
-            at = node.parent;
-        }
-        path.reverse();
-        path
+    /// What a step says.
+    pub(crate) fn text(&self, id: StepId) -> SkipStep {
+        self.node(id).key.text()
+    }
+
+    /// The step that this one follows, or the failure itself.
+    pub(crate) fn parent(&self, id: StepId) -> Provenance {
+        self.resolved(self.node(id).parent)
     }
 
     /// Every step held, a parent before its children: (step, its parent, root failure, step text).
-    pub(crate) fn all_steps(
-        &self,
-    ) -> impl Iterator<Item = (StepId, Provenance, FailureId, SkipStep)> {
-        self.steps
+    pub(crate) fn all_steps(&self) -> Vec<(StepId, Provenance, FailureId, SkipStep)> {
+        let mut steps: Vec<(StepId, &StepNode)> = self
+            .steps
             .iter()
-            .filter(|(_, node)| !node.alias)
-            .map(|(id, node)| {
-                (
-                    *id,
-                    self.resolved(node.parent),
-                    node.key.failure,
-                    node.key.text(),
-                )
-            })
+            .filter(|(_, node)| !node.is_alias)
+            .map(|(slot, node)| (StepId(slot), node))
+            .collect();
+        steps.sort_unstable_by_key(|(_, node)| node.number);
+        let told = steps.into_iter().map(|(id, node)| {
+            let parent = self.resolved(node.parent);
+            (id, parent, node.key.failure, node.key.text())
+        });
+        told.collect()
     }
 
     /// The node itself, or the earlier one that it stands for.
-    fn resolved(&self, mut at: Provenance) -> Provenance {
+    pub(crate) fn resolved(&self, mut at: Provenance) -> Provenance {
         while let Provenance::Step(id) = at {
-            let node = &self.steps[&id];
-            if !node.alias {
+            let node = self.node(id);
+            if !node.is_alias {
                 break;
             }
             at = node.parent;
@@ -293,30 +400,35 @@ impl ErrorGraph {
 
     /// A buffer is freed: the steps that would have written it fade, and those that say the same become
     /// one. The later stands for the earlier, so that a parent is always the smaller.
-    pub(crate) fn fade(&mut self, buffer: BufferId) {
-        let first = (buffer, StepId(0));
-        let fading: Vec<StepId> = self
-            .steps_by_produced
-            .range(first..)
-            .take_while(|(produced, _)| *produced == buffer)
-            .map(|(_, id)| *id)
-            .collect();
+    pub(crate) fn fade(&mut self, buffer: BufferKey) {
+        let mut fading = Vec::new();
+        let mut at = self.last_by_produced.remove(&buffer);
+        while let Some(node) = at.and_then(|id| self.steps.get_mut(id.0)) {
+            fading.extend(at);
+            node.produced_after = None;
+            at = node.produced_before.take();
+        }
         for id in fading {
-            self.steps_by_produced.remove(&(buffer, id));
-            let Some(node) = self.steps.get(&id) else {
+            // One of the others may have held it.
+            let Some(node) = self.steps.get(id.0) else {
                 continue;
             };
-            let faded = node.key.faded();
+            let (faded, number) = (node.key.faded(), node.number);
             let Some(&known) = self.step_by_faded.get(&faded) else {
                 self.step_by_faded.insert(faded, id);
                 continue;
             };
-            let (earlier, later) = (known.min(id), known.max(id));
+            let (earlier, later) = if self.node(known).number < number {
+                (known, id)
+            } else {
+                (id, known)
+            };
             self.step_by_faded.insert(faded, earlier);
             self.hold(Provenance::Step(earlier), 1);
-            if let Some(node) = self.steps.get_mut(&later) {
+            if let Some(node) = self.steps.get_mut(later.0) {
                 let parent = core::mem::replace(&mut node.parent, Provenance::Step(earlier));
-                node.alias = true;
+                node.is_alias = true;
+                self.changes += 1;
                 self.release(parent);
             }
         }
@@ -326,14 +438,13 @@ impl ErrorGraph {
     pub(crate) fn hold(&mut self, provenance: Provenance, count: u64) {
         match provenance {
             Provenance::Root(id) => {
-                self.failures
-                    .get_mut(&id)
+                self.failure_node(id)
                     .expect("a held failure is in the graph")
                     .holders += count;
             }
             Provenance::Step(id) => {
                 self.steps
-                    .get_mut(&id)
+                    .get_mut(id.0)
                     .expect("a held step is in the graph")
                     .holders += count;
             }
@@ -347,28 +458,32 @@ impl ErrorGraph {
             match at {
                 Provenance::Root(id) => {
                     let node = self
-                        .failures
-                        .get_mut(&id)
+                        .failure_node(id)
                         .expect("a held failure is in the graph");
                     node.holders -= 1;
-                    if node.holders == 0 {
-                        self.failures.remove(&id);
+                    if node.holders == 0
+                        && let Some(node) = self.failures.remove(&id)
+                        && node.failure.is_some()
+                    {
+                        self.note_change();
                     }
                     return;
                 }
                 Provenance::Step(id) => {
                     let node = self
                         .steps
-                        .get_mut(&id)
+                        .get_mut(id.0)
                         .expect("a held step is in the graph");
                     node.holders -= 1;
                     if node.holders > 0 {
                         return;
                     }
-                    let node = self.steps.remove(&id).expect("it was just there");
-                    self.step_by_key.remove(&node.key);
-                    self.steps_by_produced
-                        .remove(&(node.key.produced.buffer, id));
+                    self.note_change();
+                    self.unlink_produced(id);
+                    let node = self.steps.remove(id.0).expect("it was just there");
+                    if self.step_by_key.get(&node.key) == Some(&id) {
+                        self.step_by_key.remove(&node.key);
+                    }
                     let faded = node.key.faded();
                     if self.step_by_faded.get(&faded) == Some(&id) {
                         self.step_by_faded.remove(&faded);

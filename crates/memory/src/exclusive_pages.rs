@@ -56,10 +56,33 @@ impl<Id: Copy + Eq> ExclusivePages<Id> {
         self.pages += 1;
     }
 
-    /// A page of this class went, without passing through here.
-    pub(crate) fn shrunk(&mut self, class: u64) {
+    /// A page is not to be used again. `class` is that of the allocation on it, if there is one; otherwise the
+    /// page is looked for among the free ones. False where it is not there.
+    pub(crate) fn abandon(&mut self, id: Id, class: Option<u64>) -> bool {
+        let class = class.or_else(|| {
+            let (class, index) = self.free.iter().find_map(|(class, free)| {
+                let index = free.iter().position(|page| page.id == id)?;
+                Some((*class, index))
+            })?;
+            self.free.get_mut(&class)?.swap_remove(index);
+            Some(class)
+        });
+        let Some(class) = class else { return false };
         self.page_bytes -= class;
         self.pages -= 1;
+        true
+    }
+
+    /// The bytes of all free pages.
+    pub(crate) fn free_bytes(&self) -> u64 {
+        let bytes = |(class, free): (&u64, &Vec<FreePage<Id>>)| class * free.len() as u64;
+        self.free.iter().map(bytes).sum()
+    }
+
+    /// The bytes of the largest free page.
+    pub(crate) fn largest_free(&self) -> u64 {
+        let mut used = self.free.iter().rev().filter(|(_, free)| !free.is_empty());
+        used.next().map_or(0, |(class, _)| *class)
     }
 
     pub(crate) fn free(&mut self, class: u64, id: Id) {

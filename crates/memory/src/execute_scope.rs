@@ -1,45 +1,63 @@
 //! [`ExecuteScope`]: the write scope of one unit of work as a value, with its endings.
 
 use crate::failure::Failure;
-use crate::handle::{BufferBinding, HandleError};
-use crate::identity::{FailureId, SubmissionId, UnitId};
-use crate::management::MemoryManagement;
-use crate::settlement::Entry;
-use crate::storage::Storage;
+use crate::failure_store::FailureStore;
+use crate::failures::Failures;
+use crate::handle::BufferBinding;
+use crate::identity::{FailureId, StreamId, SubmissionId, UnitId};
+use crate::stream_capture::Recording;
+use crate::write_scope::{EnterError, Entry};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// What runs work in write scopes: it owns a manager, and hears of failures.
+/// What runs work in write scopes: it has a driver with the books, and hears of failures.
 pub trait WriteScoped {
-    /// The storage of its manager.
-    type Storage: Storage;
+    /// The driver.
+    type Streams: FailureStore;
 
-    /// Its manager.
-    fn memory(&mut self) -> &mut MemoryManagement<Self::Storage>;
+    /// The driver.
+    fn streams(&mut self) -> &mut Self::Streams;
 
-    /// A body failed; the bytes are claimed already. Called once for each failure.
-    fn log_failure(&mut self, work: &str, failure: &Failure);
+    /// A body failed; the bytes are claimed already. Called once for each failure, as the backstop for those
+    /// that nobody ever reads.
+    fn log_failure(&mut self, stream: StreamId, work: &str, failure: &Failure);
 }
 
-/// The write set of one scope, taken from its manager's pool: every ending hands it back.
+/// The write set of one scope, taken from its driver's pool: every ending hands it back.
 #[derive(Debug, Default)]
 pub struct WriteSet {
-    bindings: Vec<BufferBinding>,
+    /// Boxed, so that it goes to the pool and back as one pointer.
+    set: Box<Bindings>,
+}
+
+#[derive(Debug, Default)]
+struct Bindings {
+    list: Vec<BufferBinding>,
 }
 
 impl WriteSet {
     /// Adds bytes that the work will write.
+    #[inline]
     pub fn push(&mut self, binding: BufferBinding) {
-        self.bindings.push(binding);
+        self.set.list.push(binding);
+    }
+
+    /// Adds bytes that the work will write.
+    #[inline]
+    pub fn extend_from_slice(&mut self, bindings: &[BufferBinding]) {
+        self.set.list.extend_from_slice(bindings);
     }
 
     /// What is in it.
+    #[inline]
     #[must_use]
     pub fn bindings(&self) -> &[BufferBinding] {
-        &self.bindings
+        &self.set.list
     }
 
+    #[inline]
     pub(crate) fn emptied(mut self) -> Self {
-        self.bindings.clear();
+        self.set.list.clear();
         self
     }
 }
@@ -55,46 +73,70 @@ pub enum ScopedOutcome<R, E> {
     Failed(E),
 }
 
-/// An entered write scope. Leaving it any other way than by one of its endings (a panic in the body, an
-/// early return) leaves the write set torn down: a read of it fails until something writes it again.
+/// A write scope, entered or skipping: which of the two is decided when it is made. Leaving it any other way
+/// than by one of its endings (a panic in the body, an early return) leaves the write set torn down: a read of
+/// it fails until something writes it again.
+///
+/// A capture window that records on the stream hears every ending.
 #[derive(Debug)]
 #[must_use = "a scope that is dropped leaves its write set torn down"]
 pub struct ExecuteScope<'server, W: WriteScoped> {
     server: &'server mut W,
+    stream: StreamId,
     work: &'server str,
     writes: WriteSet,
     entry: Entry,
 }
 
 impl<'server, W: WriteScoped> ExecuteScope<'server, W> {
-    /// Enters without looking at any input: for work that reads nothing, such as a host write.
+    /// Enters without looking at any input: for work that reads nothing, such as a host write. Only an
+    /// unallocated buffer in the write set makes it skip.
+    #[inline]
     pub fn over(
         server: &'server mut W,
         work: &'server str,
+        stream: StreamId,
         writes: WriteSet,
-    ) -> Result<Self, HandleError> {
-        Self::launching(server, work, &[], writes)
+    ) -> Result<Self, EnterError> {
+        Self::launching(server, work, stream, &[], writes)
     }
 
     /// Enters if every byte of `reads` is clean or pending; otherwise the scope is one that skips.
+    #[inline]
     pub fn launching(
         server: &'server mut W,
         work: &'server str,
+        stream: StreamId,
         reads: &[BufferBinding],
         writes: WriteSet,
-    ) -> Result<Self, HandleError> {
-        match server.memory().enter(work, reads, writes.bindings()) {
+    ) -> Result<Self, EnterError> {
+        let failures = server.streams().failures_mut();
+        match failures.enter(stream, work, reads, writes.bindings()) {
             Ok(entry) => Ok(Self {
                 server,
+                stream,
                 work,
                 writes,
                 entry,
             }),
             Err(refused) => {
-                server.memory().keep_write_set(writes);
+                failures.keep_write_set(writes);
                 Err(refused)
             }
         }
+    }
+
+    /// A replay of a sealed graph, as one unit of work over everything recorded in it: skipped where a byte
+    /// that it reads from outside is stale, and refused where one of its buffers is gone.
+    pub fn replaying(
+        server: &'server mut W,
+        work: &'server str,
+        stream: StreamId,
+        graph: &Recording,
+    ) -> Result<Self, EnterError> {
+        let mut writes = server.streams().write_set();
+        writes.extend_from_slice(graph.writes());
+        Self::launching(server, work, stream, graph.reads(), writes)
     }
 
     /// The failure because of which this scope will skip.
@@ -107,15 +149,17 @@ impl<'server, W: WriteScoped> ExecuteScope<'server, W> {
     }
 
     /// Runs `body`, whose work is done when it returns. Clean, exactly the write set is released.
+    #[inline]
     pub fn execute<R, E>(self, body: impl FnOnce(&mut W) -> Result<R, E>) -> ScopedOutcome<R, E>
     where
         for<'error> &'error E: Into<Failure>,
     {
-        self.end(body, super::management::MemoryManagement::finish_clean)
+        self.end(body, Failures::finish_clean)
     }
 
     /// Runs `body`, which hands its work to `submission`. Clean, the write set is pending until that
     /// settles.
+    #[inline]
     pub fn execute_pending<R, E>(
         self,
         submission: SubmissionId,
@@ -124,19 +168,23 @@ impl<'server, W: WriteScoped> ExecuteScope<'server, W> {
     where
         for<'error> &'error E: Into<Failure>,
     {
-        self.end(body, |memory, unit| memory.finish_pending(unit, submission))
+        self.end(body, |failures, unit| {
+            failures.finish_pending(unit, submission);
+        })
     }
 
+    #[inline]
     fn end<R, E>(
         self,
         body: impl FnOnce(&mut W) -> Result<R, E>,
-        finish: impl FnOnce(&mut MemoryManagement<W::Storage>, UnitId),
+        finish: impl FnOnce(&mut Failures, UnitId),
     ) -> ScopedOutcome<R, E>
     where
         for<'error> &'error E: Into<Failure>,
     {
         let Self {
             server,
+            stream,
             work,
             writes,
             entry,
@@ -145,18 +193,21 @@ impl<'server, W: WriteScoped> ExecuteScope<'server, W> {
             Entry::Skipped { failure } => ScopedOutcome::Skipped(failure),
             Entry::Entered(unit) => match body(server) {
                 Ok(result) => {
-                    finish(server.memory(), unit);
-                    ScopedOutcome::Executed(result)
+                    let failures = server.streams().failures_mut();
+                    finish(failures, unit);
+                    failures.keep_write_set(writes);
+                    return ScopedOutcome::Executed(result);
                 }
                 Err(error) => {
                     let failure: Failure = (&error).into();
-                    server.memory().finish_failed(unit, failure.clone());
-                    server.log_failure(work, &failure);
+                    let failures = server.streams().failures_mut();
+                    failures.fail(unit, failure.clone());
+                    server.log_failure(stream, work, &failure);
                     ScopedOutcome::Failed(error)
                 }
             },
         };
-        server.memory().keep_write_set(writes);
+        server.streams().failures_mut().keep_write_set(writes);
         outcome
     }
 }

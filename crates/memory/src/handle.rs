@@ -1,5 +1,6 @@
 //! [`Handle`], the owner of an allocation, and [`BufferBinding`], a view of one.
 
+use crate::buffers::BufferKey;
 use crate::byte_range::{ByteRange, RangeError};
 use crate::identity::BufferId;
 use alloc::rc::Rc;
@@ -11,7 +12,7 @@ use core::fmt;
 /// What a dropped owner leaves for its manager to clear away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dropped {
-    Buffer(BufferId),
+    Buffer(BufferKey),
     Watch(u64),
 }
 
@@ -22,6 +23,7 @@ pub(crate) enum Dropped {
 #[derive(Default)]
 pub(crate) struct DropList {
     dropped: Cell<Vec<Dropped>>,
+    is_waiting: Cell<bool>,
 }
 
 impl DropList {
@@ -29,9 +31,16 @@ impl DropList {
         let mut list = self.dropped.take();
         list.push(dropped);
         self.dropped.set(list);
+        self.is_waiting.set(true);
+    }
+
+    /// Whether anything was dropped since the list was last taken.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.is_waiting.get()
     }
 
     pub(crate) fn take(&self) -> Vec<Dropped> {
+        self.is_waiting.set(false);
         self.dropped.take()
     }
 
@@ -54,14 +63,20 @@ impl fmt::Debug for DropList {
 #[derive(Debug)]
 pub(crate) struct Owner {
     manager: Rc<DropList>,
-    buffer: BufferId,
+    key: BufferKey,
     label: Rc<str>,
     size_bytes: u64,
 }
 
+impl Owner {
+    pub(crate) fn key(&self) -> BufferKey {
+        self.key
+    }
+}
+
 impl Drop for Owner {
     fn drop(&mut self) {
-        self.manager.push(Dropped::Buffer(self.buffer));
+        self.manager.push(Dropped::Buffer(self.key));
     }
 }
 
@@ -74,14 +89,14 @@ pub struct Handle {
 impl Handle {
     pub(crate) fn new(
         manager: &Rc<DropList>,
-        buffer: BufferId,
+        key: BufferKey,
         label: Rc<str>,
         size_bytes: u64,
     ) -> Self {
         Self {
             owner: Rc::new(Owner {
                 manager: Rc::clone(manager),
-                buffer,
+                key,
                 label,
                 size_bytes,
             }),
@@ -95,7 +110,7 @@ impl Handle {
     /// The allocation's identity.
     #[must_use]
     pub fn id(&self) -> BufferId {
-        self.owner.buffer
+        self.owner.key.id
     }
 
     /// How many bytes were asked for.
@@ -113,11 +128,7 @@ impl Handle {
     /// A view of the whole allocation. It does not keep the allocation alive.
     #[must_use]
     pub fn binding(&self) -> BufferBinding {
-        BufferBinding::new(
-            &self.owner.manager,
-            self.owner.buffer,
-            self.owner.size_bytes,
-        )
+        BufferBinding::new(&self.owner.manager, self.owner.key, self.owner.size_bytes)
     }
 
     /// A view of bytes `start..end` of the allocation.
@@ -133,17 +144,17 @@ impl Handle {
 #[derive(Clone, Debug)]
 pub struct BufferBinding {
     manager: Rc<DropList>,
-    buffer: BufferId,
+    key: BufferKey,
     size_bytes: u64,
     offset_start: u64,
     offset_end: u64,
 }
 
 impl BufferBinding {
-    pub(crate) fn new(manager: &Rc<DropList>, buffer: BufferId, size_bytes: u64) -> Self {
+    pub(crate) fn new(manager: &Rc<DropList>, key: BufferKey, size_bytes: u64) -> Self {
         Self {
             manager: Rc::clone(manager),
-            buffer,
+            key,
             size_bytes,
             offset_start: 0,
             offset_end: 0,
@@ -154,10 +165,14 @@ impl BufferBinding {
         Rc::ptr_eq(&self.manager, manager)
     }
 
+    pub(crate) fn key(&self) -> BufferKey {
+        self.key
+    }
+
     /// The buffer this is a view of.
     #[must_use]
     pub fn buffer(&self) -> BufferId {
-        self.buffer
+        self.key.id
     }
 
     /// Bytes of the buffer in front of the view.
@@ -202,6 +217,14 @@ impl BufferBinding {
         slice.offset_start += start;
         slice.offset_end += size_bytes - end;
         Ok(slice)
+    }
+
+    /// The view of these bytes of the same buffer, in the buffer's coordinates, which it has to hold.
+    pub(crate) fn over(&self, range: ByteRange) -> Self {
+        let mut view = self.clone();
+        view.offset_start = range.start;
+        view.offset_end = self.size_bytes - range.end;
+        view
     }
 
     /// This view without its first `front` and its last `behind` bytes.

@@ -1,7 +1,7 @@
 //! The identities that cross this crate's surface. None is ever reused by one manager.
 
 use core::fmt;
-use core::num::NonZeroU64;
+use core::num::{NonZeroU32, NonZeroU64};
 
 /// Identity of one allocation: never reused, also not after a device loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,10 +16,20 @@ pub struct BufferId(#[cfg_attr(feature = "typescript", tsify(type = "bigint"))] 
 pub struct FailureId(#[cfg_attr(feature = "typescript", tsify(type = "bigint"))] NonZeroU64);
 
 /// Identity of one unit of work: a launch, a copy or a host write. Never reused.
+///
+/// It packs the slot of the unit's table and how many units had that slot before, so that finding the
+/// unit takes no search; its number says nothing about age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct UnitId(#[cfg_attr(feature = "typescript", tsify(type = "bigint"))] NonZeroU64);
+
+/// Identity of one logical stream of work. Callers choose it; a bounded number of pooled streams serve all of
+/// them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct StreamId(#[cfg_attr(feature = "typescript", tsify(type = "bigint"))] pub u64);
 
 /// Identity of one submission. The device mints it, and uses each once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,6 +37,7 @@ pub struct UnitId(#[cfg_attr(feature = "typescript", tsify(type = "bigint"))] No
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct SubmissionId(#[cfg_attr(feature = "typescript", tsify(type = "bigint"))] pub u64);
 
+/// What every identity that this crate hands out can do.
 macro_rules! minted {
     ($name:ident, $word:literal) => {
         impl $name {
@@ -41,19 +52,6 @@ macro_rules! minted {
             pub fn from_u64(number: u64) -> Option<Self> {
                 NonZeroU64::new(number).map(Self)
             }
-
-            /// The first id a counter hands out.
-            pub(crate) const FIRST: Self = Self(NonZeroU64::MIN);
-
-            /// Hands out the counter's value and moves it on. 2^64 ids outlast any process.
-            pub(crate) fn mint(counter: &mut Self) -> Self {
-                let minted = *counter;
-                counter.0 = counter
-                    .0
-                    .checked_add(1)
-                    .expect("2^64 identities were minted");
-                minted
-            }
         }
 
         impl fmt::Display for $name {
@@ -64,9 +62,57 @@ macro_rules! minted {
     };
 }
 
+/// Identities handed out one after the other.
+macro_rules! counted {
+    ($name:ident) => {
+        impl $name {
+            /// The first id a counter hands out.
+            pub(crate) const FIRST: Self = Self(NonZeroU64::MIN);
+
+            /// Hands out the counter's value and moves it on. 2^64 ids outlast any process.
+            #[inline]
+            pub(crate) fn mint(counter: &mut Self) -> Self {
+                let minted = *counter;
+                counter.0 = counter
+                    .0
+                    .checked_add(1)
+                    .expect("2^64 identities were minted");
+                minted
+            }
+        }
+    };
+}
+
 minted!(BufferId, "buffer");
 minted!(FailureId, "failure");
 minted!(UnitId, "unit");
+counted!(BufferId);
+counted!(FailureId);
+
+impl UnitId {
+    /// The unit in `slot`, whose tenants are counted from 1 by `generation`.
+    #[inline]
+    pub(crate) fn new(slot: u32, generation: NonZeroU32) -> Self {
+        let generation = NonZeroU64::from(generation).get() << 32;
+        Self(NonZeroU64::new(generation | u64::from(slot)).expect("the generation is not zero"))
+    }
+
+    /// The slot of the unit table that this unit has or had.
+    #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the low half is the slot, the high half the generation"
+    )]
+    pub(crate) fn slot(self) -> u32 {
+        self.0.get() as u32
+    }
+}
+
+impl fmt::Display for StreamId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "stream {}", self.0)
+    }
+}
 
 impl fmt::Display for SubmissionId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

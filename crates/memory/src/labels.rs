@@ -9,14 +9,33 @@ use hashbrown::HashSet;
 pub(crate) struct Labels {
     names: HashSet<Rc<str>>,
     purge_at: usize,
+    /// Names that were asked for lately, by where the caller keeps them: the same few launches come again
+    /// and again, and comparing a name is cheaper than hashing it.
+    lately: [Option<Rc<str>>; LATELY],
 }
+
+/// How many names are found without hashing.
+const LATELY: usize = 8;
 
 /// Below this many names a purge is not worth its scan.
 const SMALLEST_PURGE: usize = 64;
 
 impl Labels {
     /// The one copy of `name`.
+    #[inline]
     pub(crate) fn intern(&mut self, name: &str) -> Rc<str> {
+        let place = (name.as_ptr().addr() >> 3) % LATELY;
+        if let Some(known) = &self.lately[place]
+            && **known == *name
+        {
+            return Rc::clone(known);
+        }
+        let known = self.find(name);
+        self.lately[place] = Some(Rc::clone(&known));
+        known
+    }
+
+    fn find(&mut self, name: &str) -> Rc<str> {
         if let Some(known) = self.names.get(name) {
             return Rc::clone(known);
         }
@@ -44,7 +63,7 @@ mod tests {
             labels.intern(&format!("kernel {number}"));
         }
         assert!(
-            labels.names.len() <= 2 * SMALLEST_PURGE,
+            labels.names.len() <= 2 * (SMALLEST_PURGE + LATELY),
             "{} names held",
             labels.names.len()
         );

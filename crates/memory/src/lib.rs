@@ -52,7 +52,7 @@
 //!     unreachable!("the view was computed from bytes that were never written")
 //! };
 //! assert_eq!(report.failures[0].work, "kernel diffuse");
-//! assert_eq!(report.failures[0].path[0].work, "kernel view");
+//! assert_eq!(report.path(&report.ranges[0])[0].work, "kernel view");
 //! assert!(memory.watch(&field.slice(512, 1024)?).is_ok());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -61,30 +61,39 @@
 
 extern crate alloc;
 
+mod buffers;
 mod byte_range;
+mod byte_set;
 mod bytes_storage;
 mod configuration;
 mod error_graph;
 mod exclusive_pages;
 mod execute_scope;
 mod failure;
+mod failure_store;
+mod failures;
 mod handle;
 mod identity;
 mod labels;
-mod ledger;
 mod management;
+mod memory_report;
 mod pools;
 mod reading;
 mod region;
 mod report;
 mod settlement;
+mod slots;
 mod snapshot;
 mod sorted_map;
 mod storage;
+mod stream_capture;
+mod stream_pool;
 mod sub_slices;
 mod taint;
 mod unit;
+mod views;
 mod watch;
+mod write_scope;
 
 pub use byte_range::{ByteRange, RangeError};
 pub use bytes_storage::{BytesError, BytesId, BytesStorage};
@@ -95,14 +104,25 @@ pub use configuration::{
 pub use error_graph::{ErrorGraph, SkipStep};
 pub use execute_scope::{ExecuteScope, ScopedOutcome, WriteScoped, WriteSet};
 pub use failure::{Failure, FailureKind};
+pub use failure_store::{EnsureError, FailureStore, ReadFailure, Written};
+pub use failures::Failures;
 pub use handle::{BufferBinding, Handle, HandleError};
-pub use identity::{BufferId, FailureId, SubmissionId, UnitId};
-pub use management::{Location, MemoryManagement, MemoryUsage, Reservation};
+pub use identity::{BufferId, FailureId, StreamId, SubmissionId, UnitId};
+pub use management::{BindError, Location, MemoryManagement, Reservation};
+pub use memory_report::{MemoryReport, MemoryUsage, PoolReport};
 pub use pools::ReserveError;
 pub use region::Region;
-pub use report::{ReportedFailure, TaintState, UnwrittenRange, UnwrittenReport};
-pub use settlement::Entry;
-pub use snapshot::{BufferSummary, Carrier, FailureGraph, GraphFailure, GraphStep, TaintSpan};
+pub use report::{
+    GraphStep, ReportedFailure, TaintState, UnwrittenRange, UnwrittenRead, UnwrittenReads,
+    UnwrittenReport,
+};
+pub use snapshot::{BufferSnapshot, Snapshot};
 pub use sorted_map::{SortedMap, SortedSet};
 pub use storage::Storage;
+pub use stream_capture::{
+    CaptureEnd, CaptureError, CapturePhase, Recording, StreamCapture, WindowFailure,
+};
+pub use stream_pool::{StreamFactory, StreamPool};
+pub use views::{BufferSummary, Carrier, FailureGraph, GraphFailure, TaintSpan};
 pub use watch::{ReadRefusal, Watch, Watched};
+pub use write_scope::{EnterError, Entry};

@@ -1,22 +1,24 @@
 //! [`MemoryManagement`]: pools over a storage, and the books on every byte in them.
 
-use crate::byte_range::ByteRange;
+use crate::buffers::{BufferKey, Standing};
 use crate::configuration::{MemoryConfiguration, Uninitialized};
-use crate::error_graph::{ErrorGraph, Provenance};
-use crate::execute_scope::WriteSet;
-use crate::failure::{Failure, FailureKind};
+use crate::error_graph::ErrorGraph;
+use crate::failure::Failure;
+use crate::failure_store::FailureStore;
+use crate::failures::Failures;
 use crate::handle::{BufferBinding, Handle, HandleError};
-use crate::identity::{BufferId, FailureId, SubmissionId, UnitId};
-use crate::ledger::{Ledger, Standing};
-use crate::pools::{Placement, Pools, ReserveError};
-use crate::settlement::Entry;
-use crate::snapshot::{BufferSummary, FailureGraph, TaintSpan};
-use crate::sorted_map::SortedMap;
+use crate::identity::{BufferId, FailureId, StreamId, SubmissionId, UnitId};
+use crate::memory_report::{MemoryReport, MemoryUsage};
+use crate::pools::{Placement, ReserveError, StreamPools};
+use crate::snapshot::Snapshot;
 use crate::storage::Storage;
-use crate::taint::Claim;
+use crate::stream_capture::StreamCapture;
+use crate::stream_pool::StreamPool;
+use crate::views::{BufferSummary, FailureGraph, TaintSpan};
 use crate::watch::{ReadRefusal, Watch, Watched};
-use alloc::string::ToString;
+use crate::write_scope::{EnterError, Entry};
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
 /// A new allocation.
 #[derive(Clone, Debug)]
@@ -38,29 +40,16 @@ pub struct Location<Id> {
     pub size_bytes: u64,
 }
 
-/// What a manager holds at a moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize),
-    serde(rename_all = "camelCase")
-)]
-#[cfg_attr(
-    feature = "typescript",
-    derive(tsify::Tsify),
-    tsify(large_number_types_as_bigints)
-)]
-pub struct MemoryUsage {
-    /// Live buffers with bytes behind them.
-    pub buffers: u64,
-    /// The bytes that were asked for.
-    pub live_bytes: u64,
-    /// The bytes they take up, with rounding.
-    pub taken_bytes: u64,
-    /// The bytes of all pages, free ones included.
-    pub page_bytes: u64,
-    /// How many pages there are.
-    pub pages: u64,
+/// Why a handle could not be bound to a new allocation. Nothing changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BindError {
+    /// The handle cannot be used.
+    #[error(transparent)]
+    Handle(#[from] HandleError),
+    /// There is no room. Freeing, then trying again, may succeed.
+    #[error(transparent)]
+    Reserve(#[from] ReserveError),
 }
 
 /// Pools over a storage, and for every byte in them whether its last writer succeeded.
@@ -70,27 +59,37 @@ pub struct MemoryUsage {
 #[derive(Debug)]
 pub struct MemoryManagement<S: Storage> {
     storage: S,
-    pools: Pools<S::Id>,
-    placements: SortedMap<BufferId, Placement<S::Id>>,
-    ledger: Ledger,
+    streams: StreamPool<StreamPools<S::Id>>,
+    /// Where each buffer lies, by its slot in the books.
+    placements: Vec<Option<Placement<S::Id>>>,
+    failures: Failures,
     uninitialized: Uninitialized,
-    spare_write_sets: Vec<WriteSet>,
 }
 
 impl<S: Storage> MemoryManagement<S> {
-    /// A manager without buffers.
+    /// A manager without buffers, with one pooled stream.
     pub fn new(
         storage: S,
         configuration: MemoryConfiguration,
         uninitialized: Uninitialized,
     ) -> Self {
+        Self::with_streams(storage, configuration, uninitialized, NonZeroU32::MIN)
+    }
+
+    /// A manager without buffers. Logical streams fold onto at most `max_streams` pooled ones, each with
+    /// pools of its own: what one frees, the others do not get, as nothing orders their work.
+    pub fn with_streams(
+        storage: S,
+        configuration: MemoryConfiguration,
+        uninitialized: Uninitialized,
+        max_streams: NonZeroU32,
+    ) -> Self {
         Self {
             storage,
-            pools: Pools::new(configuration.pools()),
-            placements: SortedMap::new(),
-            ledger: Ledger::new(),
+            streams: StreamPool::new(StreamPools::new(configuration.pools()), max_streams),
+            placements: Vec::new(),
+            failures: Failures::new(max_streams),
             uninitialized,
-            spare_write_sets: Vec::new(),
         }
     }
 
@@ -104,105 +103,151 @@ impl<S: Storage> MemoryManagement<S> {
         &mut self.storage
     }
 
+    #[inline]
     fn sweep(&mut self) {
+        if self.failures.manager.is_waiting() {
+            self.sweep_dropped();
+        }
+    }
+
+    fn sweep_dropped(&mut self) {
         let Self {
-            pools,
+            streams,
             placements,
-            ledger,
+            failures,
             ..
         } = self;
-        ledger.sweep(|id| {
-            if let Some(placement) = placements.remove(&id) {
-                pools.free(&placement);
+        failures.sweep(|key| {
+            let placement = placements.get_mut(key.slot as usize);
+            if let Some(placement) = placement.and_then(Option::take) {
+                give_back(streams, &placement);
             }
         });
     }
 
-    /// A new allocation of `size_bytes` (at least one).
+    /// A new allocation of `size_bytes` (at least one), for the stream 0.
     pub fn reserve(&mut self, size_bytes: u64, label: &str) -> Result<Reservation, ReserveError> {
+        self.reserve_on(StreamId::default(), size_bytes, label)
+    }
+
+    /// A new allocation of `size_bytes` (at least one), from the pools of the pooled stream that serves
+    /// `stream`. Any stream may use it.
+    pub fn reserve_on(
+        &mut self,
+        stream: StreamId,
+        size_bytes: u64,
+        label: &str,
+    ) -> Result<Reservation, ReserveError> {
         self.sweep();
-        let placement = self.pools.place(&mut self.storage, size_bytes)?;
-        let handle = self.ledger.register(size_bytes, label, Standing::Placed);
-        self.placements.insert(handle.id(), placement);
-        if self.uninitialized == Uninitialized::Refuse {
-            let message = "nothing has written these bytes since they were allocated";
-            let failure = Failure::new(FailureKind::NeverWritten, message);
-            let work = self.ledger.labels.intern(label);
-            let id = self.ledger.graph.mint(failure, work);
-            self.ledger.set(
-                handle.id(),
-                ByteRange::whole(size_bytes),
-                Some(Claim::NeverWritten(id)),
-            );
-            self.ledger.graph.release(Provenance::Root(id));
-        }
+        let placement = self.place(stream, size_bytes)?;
+        let handle = self.failures.register(size_bytes, label, Standing::Placed);
+        self.put(handle.owner().key(), size_bytes, placement);
         Ok(Reservation {
             handle,
             recycled: placement.recycled,
         })
     }
 
+    /// Puts a new allocation under an existing handle, for the stream 0. See [`MemoryManagement::bind_on`].
+    pub fn bind(&mut self, handle: &Handle) -> Result<bool, BindError> {
+        self.bind_on(StreamId::default(), handle)
+    }
+
+    /// Puts a new allocation, from the pools of `stream`, under an existing handle: one whose reservation
+    /// failed, or one whose contents are not needed any more. The old allocation is given back, its claims
+    /// are shed, and work in flight does not own the new bytes; bindings that exist go on to mean the same
+    /// bytes of the buffer. Whether the bytes may hold old values, as with [`Reservation::recycled`].
+    ///
+    /// Refused, and nothing changed, where there is no room, or where the handle is foreign or was lost.
+    pub fn bind_on(&mut self, stream: StreamId, handle: &Handle) -> Result<bool, BindError> {
+        self.sweep();
+        let binding = handle.binding();
+        self.failures.usable(&binding)?;
+        let placement = self.place(stream, handle.size_bytes())?;
+        self.displace(binding.key());
+        self.failures.allocate(binding.key());
+        self.put(binding.key(), handle.size_bytes(), placement);
+        Ok(placement.recycled)
+    }
+
+    fn place(
+        &mut self,
+        stream: StreamId,
+        size_bytes: u64,
+    ) -> Result<Placement<S::Id>, ReserveError> {
+        let slot = self.streams.slot(stream);
+        let Ok(pools) = self.streams.get(stream);
+        let mut placement = pools.place(&mut self.storage, size_bytes)?;
+        placement.stream = slot;
+        Ok(placement)
+    }
+
+    /// Enters a new allocation under a buffer.
+    fn put(&mut self, key: BufferKey, size_bytes: u64, placement: Placement<S::Id>) {
+        let slot = key.slot as usize;
+        if self.placements.len() <= slot {
+            self.placements.resize(slot + 1, None);
+        }
+        self.placements[slot] = Some(placement);
+        if self.uninitialized == Uninitialized::Refuse {
+            self.failures.claim_never_written(key, size_bytes);
+        }
+    }
+
+    /// Gives the allocation under a buffer back.
+    fn displace(&mut self, key: BufferKey) {
+        let placement = self.placements.get_mut(key.slot as usize);
+        if let Some(placement) = placement.and_then(Option::take) {
+            give_back(&mut self.streams, &placement);
+        }
+    }
+
     /// A buffer whose reservation failed. It never reads: a read, and everything that would have read
-    /// it, names this failure.
+    /// it, names this failure. [`MemoryManagement::bind`] gives it bytes after all.
     pub fn reserve_failed(&mut self, size_bytes: u64, label: &str, failure: Failure) -> Handle {
         self.sweep();
-        let work = self.ledger.labels.intern(label);
-        let id = self.ledger.graph.mint(failure, work);
-        let handle = self
-            .ledger
-            .register(size_bytes, label, Standing::Unallocated(id));
-        self.ledger.set(
-            handle.id(),
-            ByteRange::whole(size_bytes),
-            Some(Claim::Failed(id)),
-        );
-        handle
+        self.failures.register_failed(size_bytes, label, failure)
     }
 
     /// A page turned out never to have been there: every buffer on it becomes unallocated, under one
-    /// failure, and the page goes back to the storage. The failure, unless no live buffer was on it.
+    /// failure, and the page goes back to the storage, whether or not a buffer was on it. The failure, unless
+    /// no live buffer was.
     pub fn fail_page(&mut self, page: S::Id, label: &str, failure: Failure) -> Option<FailureId> {
         self.sweep();
-        let on_page: Vec<(BufferId, Placement<S::Id>)> = self
-            .placements
-            .iter()
-            .filter(|(_, placement)| placement.id == page)
-            .map(|(id, placement)| (*id, *placement))
+        let on_page = |placement: &Option<Placement<S::Id>>| {
+            placement.is_some_and(|placement| placement.id == page)
+        };
+        let slots: Vec<usize> = (0..self.placements.len())
+            .filter(|slot| on_page(&self.placements[*slot]))
             .collect();
-        let (_, first) = on_page.first()?;
-        self.pools.abandon(first);
-        self.storage.dealloc(page);
-        let work = self.ledger.labels.intern(label);
-        let root = self.ledger.graph.mint(failure, work);
-        for (id, _) in on_page {
-            self.placements.remove(&id);
-            self.ledger.unallocate(id, root);
+        let taken_bytes = slots.first().and_then(|slot| self.placements[*slot]);
+        let taken_bytes = taken_bytes.map(|placement| placement.taken_bytes);
+        let known = self
+            .streams
+            .iter_mut()
+            .any(|(_, pools)| pools.abandon(page, taken_bytes));
+        if !known {
+            return None;
         }
-        self.ledger.graph.release(Provenance::Root(root));
-        self.ledger.graph.error(root).map(|_| root)
+        self.storage.dealloc(page);
+        for slot in &slots {
+            self.placements[*slot] = None;
+        }
+        let slots = slots
+            .into_iter()
+            .filter_map(|slot| u32::try_from(slot).ok());
+        self.failures.unallocate(slots, label, failure)
     }
 
     /// Where the bytes of a binding lie, to work on them. It says nothing about whether they may be read.
     pub fn locate(&self, binding: &BufferBinding) -> Result<Location<S::Id>, HandleError> {
-        let entry = self.ledger.usable(binding)?;
-        let buffer = binding.buffer();
-        if let Standing::Unallocated(failure) = entry.standing {
-            let reason = self
-                .ledger
-                .graph
-                .error(failure)
-                .map(ToString::to_string)
-                .unwrap_or_default();
-            return Err(HandleError::Unallocated {
-                buffer,
-                label: entry.label.to_string(),
-                reason,
-            });
-        }
-        let placement = self
-            .placements
-            .get(&buffer)
-            .ok_or(HandleError::Freed { buffer })?;
+        self.failures.allocated(binding)?;
+        let placement = self.placements.get(binding.key().slot as usize);
+        let placement = placement
+            .and_then(Option::as_ref)
+            .ok_or(HandleError::Freed {
+                buffer: binding.buffer(),
+            })?;
         Ok(Location {
             storage: placement.id,
             offset: placement.offset + binding.offset_start(),
@@ -221,40 +266,41 @@ impl<S: Storage> MemoryManagement<S> {
         work: &str,
         reads: &[BufferBinding],
         writes: &[BufferBinding],
-    ) -> Result<Entry, HandleError> {
+    ) -> Result<Entry, EnterError> {
+        self.enter_on(StreamId::default(), work, reads, writes)
+    }
+
+    /// The same for work of a logical stream: a capture window that records on its pooled stream hears how it
+    /// ends. Refused where that window is another logical stream's.
+    pub fn enter_on(
+        &mut self,
+        stream: StreamId,
+        work: &str,
+        reads: &[BufferBinding],
+        writes: &[BufferBinding],
+    ) -> Result<Entry, EnterError> {
         self.sweep();
-        self.ledger.enter(work, reads, writes)
-    }
-
-    /// An empty write set, from the pool where there is one.
-    #[must_use]
-    pub fn write_set(&mut self) -> WriteSet {
-        self.spare_write_sets.pop().unwrap_or_default()
-    }
-
-    /// Hands a write set back to the pool.
-    pub(crate) fn keep_write_set(&mut self, writes: WriteSet) {
-        self.spare_write_sets.push(writes.emptied());
+        self.failures.enter(stream, work, reads, writes)
     }
 
     /// The unit succeeded: releases the bytes it owns, or, where it read pending bytes, leaves them
     /// pending on those. No effect on a unit that is not open.
     pub fn finish_clean(&mut self, unit: UnitId) {
         self.sweep();
-        self.ledger.finish_clean(unit);
+        self.failures.finish_clean(unit);
     }
 
     /// The unit failed: the bytes it owns are claimed by `failure`. The failure's id, unless no byte is
     /// left to claim.
     pub fn finish_failed(&mut self, unit: UnitId, failure: Failure) -> Option<FailureId> {
         self.sweep();
-        self.ledger.fail(unit, failure)
+        self.failures.fail(unit, failure)
     }
 
     /// The unit was handed to the device: its bytes are pending until `submission` settles.
     pub fn finish_pending(&mut self, unit: UnitId, submission: SubmissionId) {
         self.sweep();
-        self.ledger.finish_pending(unit, submission);
+        self.failures.finish_pending(unit, submission);
     }
 
     /// The outcome of a submission. Failed, it claims the bytes its units still own, under the failure of
@@ -262,14 +308,14 @@ impl<S: Storage> MemoryManagement<S> {
     /// unit ever waited for it or it has settled before.
     pub fn settle(&mut self, submission: SubmissionId, outcome: Result<(), Failure>) -> bool {
         self.sweep();
-        self.ledger.settle(submission, outcome)
+        self.failures.settle(submission, outcome)
     }
 
     /// One pending unit is known to be a culprit, before its submission settles. The failure's id, unless
     /// no byte is left to claim.
     pub fn fail_unit(&mut self, unit: UnitId, failure: Failure) -> Option<FailureId> {
         self.sweep();
-        self.ledger.fail(unit, failure)
+        self.failures.fail(unit, failure)
     }
 
     /// The device is lost, and every page with it: everything pending fails, every live byte is claimed
@@ -279,26 +325,28 @@ impl<S: Storage> MemoryManagement<S> {
     pub fn lose(&mut self, failure: Failure) -> Option<FailureId> {
         self.sweep();
         self.placements.clear();
-        self.pools.forget_pages();
-        self.ledger.lose(failure)
+        for (_, pools) in self.streams.iter_mut() {
+            pools.forget_pages();
+        }
+        self.failures.lose(failure)
     }
 
     /// Begins a read: refused at once where a byte is known to be stale; otherwise remembers which units
     /// the bytes are pending on. What is written to them later does not matter to this read.
     pub fn watch(&mut self, binding: &BufferBinding) -> Result<Watch, ReadRefusal> {
         self.sweep();
-        self.ledger.watch(binding)
+        self.failures.watch(binding)
     }
 
     /// How a read stands. It can be asked again until the watch is dropped.
     pub fn resolve(&mut self, watch: &Watch) -> Result<Watched, HandleError> {
         self.sweep();
-        self.ledger.resolve(watch)
+        self.failures.resolve(watch)
     }
 
     /// The spans of a binding: in order, covering it exactly, equal neighbours fused.
     pub fn spans(&self, binding: &BufferBinding) -> Result<Vec<TaintSpan>, HandleError> {
-        self.ledger.spans(binding)
+        self.failures.spans(binding)
     }
 
     /// At most `spans` spans that cover the binding; where there are more, the binding is cut into that
@@ -308,86 +356,126 @@ impl<S: Storage> MemoryManagement<S> {
         binding: &BufferBinding,
         spans: usize,
     ) -> Result<Vec<TaintSpan>, HandleError> {
-        self.ledger.spans_limited(binding, spans)
+        self.failures.spans_limited(binding, spans)
     }
 
     /// Every live buffer, by id.
     pub fn buffers(&self) -> Vec<BufferSummary> {
-        self.ledger
-            .live()
-            .map(|(id, buffer)| self.ledger.summary(id, buffer))
+        let live = self.failures.buffers.live();
+        live.into_iter()
+            .map(|(_, buffer)| self.failures.summary(buffer))
             .collect()
     }
 
     /// The whole of a live buffer, without keeping it alive.
     pub fn binding(&self, id: BufferId) -> Option<BufferBinding> {
+        let key = self.failures.buffers.find(id)?;
         let buffer = self
-            .ledger
+            .failures
             .buffers
-            .get(&id)
+            .get(key)
             .filter(|buffer| buffer.is_live())?;
         Some(BufferBinding::new(
-            &self.ledger.manager,
-            id,
+            &self.failures.manager,
+            key,
             buffer.size_bytes,
         ))
     }
 
+    /// The failure of the first stale byte of a binding.
+    pub fn failure(&self, binding: &BufferBinding) -> Result<Option<FailureId>, HandleError> {
+        let buffer = self.failures.buffer(binding)?;
+        let stale = self.failures.stale(buffer, binding.range());
+        let mut nodes = stale.filter_map(|(_, claim)| claim.provenance());
+        Ok(nodes.next().map(|node| self.failures.graph.root(node)))
+    }
+
     /// A number that moves whenever a claim or a buffer changes.
     pub fn revision(&self) -> u64 {
-        self.ledger.revision
+        self.failures.buffers.revision()
+    }
+
+    /// Every live buffer with its spans, and the failure graph, where `since` is zero; otherwise what changed
+    /// after that revision, at the cost of what changed. See [`Snapshot`].
+    pub fn snapshot(&mut self, since: u64) -> Snapshot {
+        self.sweep();
+        self.failures.snapshot(since)
+    }
+
+    /// The capture window of the pooled stream that serves `stream`.
+    pub fn capture(&mut self, stream: StreamId) -> &mut StreamCapture {
+        self.failures.capture(stream)
     }
 
     /// The failures held.
     pub fn graph(&self) -> &ErrorGraph {
-        &self.ledger.graph
+        &self.failures.graph
     }
 
     /// The failures held, the live bytes that carry each, and the skips between.
     pub fn failure_graph(&self) -> FailureGraph {
-        self.ledger.failure_graph()
+        self.failures.failure_graph()
     }
 
     /// Clears away what dropped handles left, and gives unused pages back to the storage: all of them
     /// where `explicit`, else those that have been unused for three periodic cleanups.
     pub fn cleanup(&mut self, explicit: bool) {
         self.sweep();
-        self.pools.cleanup(&mut self.storage, explicit);
+        for (_, pools) in self.streams.iter_mut() {
+            pools.cleanup(&mut self.storage, explicit);
+        }
     }
 
     /// What the manager holds.
     pub fn memory_usage(&self) -> MemoryUsage {
-        let mut usage = MemoryUsage {
-            page_bytes: self.pools.page_bytes(),
-            pages: self.pools.pages(),
-            ..MemoryUsage::default()
-        };
-        for (id, buffer) in self.ledger.live() {
-            let Some(placement) = self.placements.get(&id) else {
-                continue;
-            };
-            usage.buffers += 1;
-            usage.live_bytes += buffer.size_bytes;
-            usage.taken_bytes += placement.taken_bytes;
+        let mut usage = MemoryUsage::default();
+        for (_, pools) in self.streams.iter() {
+            usage.page_bytes += pools.page_bytes();
+            usage.pages += pools.pages();
+        }
+        for (key, buffer) in self.failures.buffers.live() {
+            if let Some(Some(placement)) = self.placements.get(key.slot as usize) {
+                usage.buffers += 1;
+                usage.live_bytes += buffer.size_bytes;
+                usage.taken_bytes += placement.taken_bytes;
+            }
         }
         usage
     }
 
+    /// What each pool holds, pool by pool.
+    pub fn memory_report(&self) -> MemoryReport {
+        let pools = self
+            .streams
+            .iter()
+            .flat_map(|(slot, pools)| pools.report(slot));
+        MemoryReport {
+            usage: self.memory_usage(),
+            pools: pools.collect(),
+        }
+    }
+
     /// Whether a binding was made by this manager.
     pub fn owns(&self, binding: &BufferBinding) -> bool {
-        binding.belongs_to(&self.ledger.manager)
+        binding.belongs_to(&self.failures.manager)
     }
 }
 
-impl Ledger {
-    /// Takes the bytes from under a buffer.
-    fn unallocate(&mut self, id: BufferId, root: FailureId) {
-        let Some(buffer) = self.buffers.get_mut(&id) else {
-            return;
-        };
-        buffer.standing = Standing::Unallocated(root);
-        let range = ByteRange::whole(buffer.size_bytes);
-        self.graph.hold(Provenance::Root(root), 1);
-        self.set(id, range, Some(Claim::Failed(root)));
+impl<S: Storage> FailureStore for MemoryManagement<S> {
+    fn failures(&self) -> &Failures {
+        &self.failures
+    }
+
+    #[inline]
+    fn failures_mut(&mut self) -> &mut Failures {
+        self.sweep();
+        &mut self.failures
+    }
+}
+
+fn give_back<Id: Copy + Eq>(streams: &mut StreamPool<StreamPools<Id>>, placement: &Placement<Id>) {
+    let stream = StreamId(placement.stream as u64);
+    if let Some(pools) = streams.try_get_mut(stream) {
+        pools.free(placement);
     }
 }

@@ -1,11 +1,15 @@
-//! [`Pools`]: the pools of one manager, tried in order.
+//! [`Pools`]: the pools of one pooled stream, tried in order.
 
 use crate::configuration::{PoolConfiguration, PoolKind, WhenFull};
 use crate::exclusive_pages::ExclusivePages;
+use crate::memory_report::PoolReport;
 use crate::storage::Storage;
+use crate::stream_pool::StreamFactory;
 use crate::sub_slices::SubSlices;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::convert::Infallible;
+use core::marker::PhantomData;
 
 /// Why a reservation failed. Nothing was reserved and nothing changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,6 +58,8 @@ pub(crate) struct Placement<Id> {
     /// How many bytes it takes up, with rounding.
     pub(crate) taken_bytes: u64,
     pub(crate) recycled: bool,
+    /// The pooled stream whose pools it comes from.
+    pub(crate) stream: usize,
     pool: usize,
     page: u64,
 }
@@ -148,12 +154,35 @@ impl<Id: Copy + Eq> Pools<Id> {
         }
     }
 
-    /// The page that an allocation lies on is not to be used again. The caller gives it back.
-    pub(crate) fn abandon(&mut self, placement: &Placement<Id>) {
-        match &mut self.pools[placement.pool].layout {
-            Layout::Exclusive(pages) => pages.shrunk(placement.taken_bytes),
-            Layout::Sub(pages) => pages.abandon(placement.page),
-        }
+    /// A page is not to be used again; the caller gives it back to the storage. `taken_bytes` is what an
+    /// allocation on it takes up, if there is one. False where it is not a page of these pools.
+    pub(crate) fn abandon(&mut self, page: Id, taken_bytes: Option<u64>) -> bool {
+        self.pools.iter_mut().any(|pool| match &mut pool.layout {
+            Layout::Exclusive(pages) => pages.abandon(page, taken_bytes),
+            Layout::Sub(pages) => pages.abandon(page),
+        })
+    }
+
+    /// What each pool holds.
+    pub(crate) fn report(&self, stream: usize) -> impl Iterator<Item = PoolReport> {
+        self.pools.iter().map(move |pool| {
+            let (pages, free_bytes, largest_free_bytes) = match &pool.layout {
+                Layout::Exclusive(pages) => {
+                    (pages.pages(), pages.free_bytes(), pages.largest_free())
+                }
+                Layout::Sub(pages) => (pages.pages(), pages.free_bytes(), pages.largest_free()),
+            };
+            PoolReport {
+                stream,
+                kind: pool.configuration.kind,
+                largest_bytes: pool.configuration.largest_bytes,
+                cap_bytes: pool.configuration.cap_bytes,
+                page_bytes: pool.layout.page_bytes(),
+                pages: pages as u64,
+                free_bytes,
+                largest_free_bytes,
+            }
+        })
     }
 
     /// Gives unused pages back: all of them, or those unused for some periodic cleanups.
@@ -171,6 +200,31 @@ impl<Id: Copy + Eq> Pools<Id> {
         for pool in &mut self.pools {
             pool.layout = Layout::new(pool.configuration.kind);
         }
+    }
+}
+
+/// Makes the pools of each pooled stream.
+#[derive(Debug)]
+pub(crate) struct StreamPools<Id> {
+    configurations: Vec<PoolConfiguration>,
+    id: PhantomData<Id>,
+}
+
+impl<Id> StreamPools<Id> {
+    pub(crate) fn new(configurations: Vec<PoolConfiguration>) -> Self {
+        Self {
+            configurations,
+            id: PhantomData,
+        }
+    }
+}
+
+impl<Id: Copy + Eq> StreamFactory for StreamPools<Id> {
+    type Stream = Pools<Id>;
+    type Error = Infallible;
+
+    fn create(&mut self) -> Result<Pools<Id>, Infallible> {
+        Ok(Pools::new(self.configurations.clone()))
     }
 }
 
@@ -233,6 +287,7 @@ impl<Id: Copy + Eq> Pool<Id> {
                 offset: 0,
                 taken_bytes: class,
                 recycled: true,
+                stream: 0,
                 pool,
                 page: 0,
             });
@@ -246,6 +301,7 @@ impl<Id: Copy + Eq> Pool<Id> {
             offset: 0,
             taken_bytes: class,
             recycled: false,
+            stream: 0,
             pool,
             page: 0,
         })
@@ -274,6 +330,7 @@ impl<Id: Copy + Eq> Pool<Id> {
             offset: slice.offset,
             taken_bytes: len,
             recycled: slice.recycled,
+            stream: 0,
             pool,
             page: slice.page,
         })

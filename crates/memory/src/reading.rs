@@ -1,11 +1,13 @@
-//! Reads in flight, on the [`Ledger`].
+//! Reads in flight, on [`Failures`].
 
+use crate::buffers::{Buffer, Standing};
 use crate::byte_range::ByteRange;
 use crate::error_graph::Provenance;
+use crate::failures::Failures;
 use crate::handle::{BufferBinding, HandleError};
 use crate::identity::{FailureId, SubmissionId, UnitId};
-use crate::ledger::{Ledger, Standing};
-use crate::report::UnwrittenReport;
+use crate::region::Region;
+use crate::report::ReportBuilder;
 use crate::sorted_map::SortedSet;
 use crate::taint::Claim;
 use crate::unit::{PendingPiece, Progress};
@@ -15,31 +17,46 @@ use alloc::rc::Rc;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-impl Ledger {
+impl Failures {
     /// Why the bytes of `binding` may not be read at this moment, if any of them is known to be stale.
     pub(crate) fn refusal(&self, binding: &BufferBinding) -> Result<(), ReadRefusal> {
         let buffer = self.buffer(binding)?;
-        let range = binding.range();
-        let named = (binding.buffer(), &buffer.label, range);
-        if let Standing::Unallocated(failure) = buffer.standing {
-            let report =
-                UnwrittenReport::new(&self.graph, named, [(range, Claim::Failed(failure))]);
+        let read = Region::new(binding.buffer(), &buffer.label, binding.range());
+        let mut builder = ReportBuilder::new(&self.graph);
+        let ranges = builder.ranges(self.stale(buffer, binding.range()));
+        if let Standing::Unallocated(_) = buffer.standing {
             return Err(ReadRefusal::Unallocated {
                 buffer: binding.buffer(),
                 label: buffer.label.to_string(),
-                report: Box::new(report),
+                report: Box::new(builder.report(read, ranges)),
             });
         }
-        let stale = buffer
-            .taint
-            .within(range)
-            .map(|(range, claim)| (range, self.as_read(claim)));
-        let report = UnwrittenReport::new(&self.graph, named, stale);
-        if report.ranges.is_empty() {
+        if ranges.is_empty() {
             Ok(())
         } else {
-            Err(ReadRefusal::Unwritten(Box::new(report)))
+            Err(ReadRefusal::Unwritten(Box::new(
+                builder.report(read, ranges),
+            )))
         }
+    }
+
+    /// The claims over bytes of a buffer as a reader meets them. Those of an unallocated buffer have failed,
+    /// all of them, whatever else is on the books.
+    pub(crate) fn stale<'claims>(
+        &'claims self,
+        buffer: &'claims Buffer,
+        range: ByteRange,
+    ) -> impl Iterator<Item = (ByteRange, Claim)> + 'claims {
+        let unallocated = match buffer.standing {
+            Standing::Unallocated(failure) => Some((range, Claim::Failed(failure))),
+            Standing::Placed | Standing::Lost => None,
+        };
+        let on_the_books = buffer
+            .taint
+            .within(range)
+            .filter(move |_| unallocated.is_none())
+            .map(|(range, claim)| (range, self.as_read(claim)));
+        unallocated.into_iter().chain(on_the_books)
     }
 
     /// Begins a read.
@@ -58,14 +75,14 @@ impl Ledger {
         let number = self.next_watch;
         self.next_watch += 1;
         for piece in &pending {
-            if let Some(unit) = self.units.get_mut(&piece.unit)
+            if let Some(unit) = self.units.get_mut(piece.unit)
                 && unit.watches.last() != Some(&number)
             {
                 unit.watches.push(number);
             }
         }
         let entry = WatchEntry {
-            buffer: binding.buffer(),
+            key: binding.key(),
             label,
             range: binding.range(),
             pending,
@@ -86,31 +103,34 @@ impl Ledger {
             .filter(|_| Rc::ptr_eq(&watch.manager, &self.manager))
             .ok_or(HandleError::ForeignWatch)?;
         if !entry.pending.is_empty() {
-            return Ok(Watched::Pending(self.awaited(&entry.pending)));
+            let units = entry.pending.iter().map(|piece| piece.unit).collect();
+            let mut submissions = SortedSet::new();
+            self.await_units(units, &mut submissions);
+            return Ok(Watched::Pending(submissions.into_iter().collect()));
         }
         if entry.stale.is_empty() {
             return Ok(Watched::Trusted);
         }
         let mut stale = entry.stale.clone();
         stale.sort_unstable_by_key(|(range, _)| range.start);
-        let named = (entry.buffer, &entry.label, entry.range);
-        Ok(Watched::Unwritten(Box::new(UnwrittenReport::new(
-            &self.graph,
-            named,
-            stale,
-        ))))
+        let read = Region::new(entry.key.id, &entry.label, entry.range);
+        let mut builder = ReportBuilder::new(&self.graph);
+        let ranges = builder.ranges(stale);
+        Ok(Watched::Unwritten(Box::new(builder.report(read, ranges))))
     }
 
-    /// Every submission that must settle before these pieces are known.
-    fn awaited(&self, pieces: &[PendingPiece]) -> Vec<SubmissionId> {
-        let mut submissions = SortedSet::new();
+    /// Every submission that must settle before the outcome of these units is known.
+    pub(crate) fn await_units(
+        &self,
+        mut open: Vec<UnitId>,
+        submissions: &mut SortedSet<SubmissionId>,
+    ) {
         let mut seen = SortedSet::new();
-        let mut open: Vec<UnitId> = pieces.iter().map(|piece| piece.unit).collect();
         while let Some(id) = open.pop() {
             if !seen.insert(id) {
                 continue;
             }
-            let Some(unit) = self.units.get(&id) else {
+            let Some(unit) = self.units.get(id) else {
                 continue;
             };
             if let Progress::Submitted(submission) = unit.progress {
@@ -118,7 +138,6 @@ impl Ledger {
             }
             open.extend(unit.inputs.iter());
         }
-        submissions.into_iter().collect()
     }
 
     /// Forgets a read: nothing waits for it any more, and it holds no failure.
@@ -127,7 +146,7 @@ impl Ledger {
             return;
         };
         for piece in entry.pending {
-            if let Some(unit) = self.units.get_mut(&piece.unit) {
+            if let Some(unit) = self.units.get_mut(piece.unit) {
                 unit.watches.retain(|watch| *watch != number);
             }
         }

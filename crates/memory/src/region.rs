@@ -1,5 +1,6 @@
 //! [`Region`]: a range of a named buffer, as reports give it; [`Place`]: the same, held cheaply.
 
+use crate::buffers::BufferKey;
 use crate::byte_range::ByteRange;
 use crate::identity::BufferId;
 use alloc::rc::Rc;
@@ -29,6 +30,17 @@ pub struct Region {
     pub end: u64,
 }
 
+impl Region {
+    pub(crate) fn new(buffer_id: BufferId, label: &str, range: ByteRange) -> Self {
+        Self {
+            buffer_id,
+            label: label.to_string(),
+            start: range.start,
+            end: range.end,
+        }
+    }
+}
+
 impl fmt::Display for Region {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -42,18 +54,13 @@ impl fmt::Display for Region {
 /// What a unit declared that it reads or writes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
-    pub(crate) buffer: BufferId,
+    pub(crate) key: BufferKey,
     pub(crate) label: Rc<str>,
     pub(crate) range: ByteRange,
 }
 
 impl Place {
     pub(crate) fn region(&self) -> Region {
-        Region {
-            buffer_id: self.buffer,
-            label: self.label.to_string(),
-            start: self.range.start,
-            end: self.range.end,
-        }
+        Region::new(self.key.id, &self.label, self.range)
     }
 }

@@ -1,244 +1,31 @@
-//! How a unit of work enters its write scope, ends, and settles: memory.md's write scope and late
-//! failures, on the [`Ledger`].
+//! How units of work settle: memory.md's late failures, on [`Failures`].
 
+use crate::buffers::{BufferKey, Standing};
+use crate::byte_range::ByteRange;
 use crate::error_graph::{Provenance, StepId};
 use crate::failure::Failure;
-use crate::handle::{BufferBinding, HandleError};
-use crate::identity::{BufferId, FailureId, SubmissionId, UnitId};
-use crate::ledger::{Ledger, Standing};
+use crate::failures::Failures;
+use crate::identity::{FailureId, SubmissionId, UnitId};
 use crate::region::Place;
-use crate::sorted_map::SortedSet;
+use crate::stream_capture::WindowFailure;
 use crate::taint::Claim;
-use crate::unit::{Dependent, Progress, Unit};
+use crate::unit::{Progress, Unit};
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
-use smallvec::{SmallVec, smallvec};
-
-/// How a unit of work may go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
-    /// Its write set is claimed; do the work and tell how it ended.
-    Entered(UnitId),
-    /// Something it reads is known to be stale: do nothing. Its write set carries this failure now.
-    Skipped {
-        /// The root failure.
-        failure: FailureId,
-    },
-}
+use smallvec::SmallVec;
 
 /// How a failure reaches a unit that has not settled.
-enum Cause {
+pub(crate) enum Cause {
     /// The unit itself failed.
     Own,
     /// It read bytes that turned out failed, which came to them by `parent`.
     Read { needed: Place, parent: Provenance },
 }
 
-impl Ledger {
-    /// Enters the write scope of `work`, or skips it.
-    pub(crate) fn enter(
-        &mut self,
-        work: &str,
-        reads: &[BufferBinding],
-        writes: &[BufferBinding],
-    ) -> Result<Entry, HandleError> {
-        for binding in reads.iter().chain(writes) {
-            self.usable(binding)?;
-        }
-        if let Some((needed, parent)) = self.reason_to_skip(reads, writes)? {
-            let failure = self.graph.root(parent);
-            self.skip(work, &needed, parent, writes)?;
-            return Ok(Entry::Skipped { failure });
-        }
-        let unit = UnitId::mint(&mut self.next_unit);
-        let inputs = self.depend(unit, reads)?;
-        let mut places = self.spare_writes.pop().unwrap_or_default();
-        for binding in writes {
-            places.push(self.place(binding)?);
-        }
-        let work = self.labels.intern(work);
-        let writes_something = places.iter().any(|place| !place.range.is_empty());
-        let provisional = writes_something.then(|| self.graph.mint_provisional(Rc::clone(&work)));
-        self.units.insert(
-            unit,
-            Unit {
-                work,
-                progress: Progress::Running { provisional },
-                writes: Vec::new(),
-                spans: 0,
-                inputs,
-                dependents: Vec::new(),
-                watches: Vec::new(),
-            },
-        );
-        for place in &places {
-            self.set(place.buffer, place.range, Some(Claim::Unit(unit)));
-        }
-        if let Some(entry) = self.units.get_mut(&unit) {
-            entry.writes = places;
-        }
-        Ok(Entry::Entered(unit))
-    }
-
-    /// The first stale byte that the work would read, or an unallocated buffer among its bindings.
-    fn reason_to_skip(
-        &self,
-        reads: &[BufferBinding],
-        writes: &[BufferBinding],
-    ) -> Result<Option<(Place, Provenance)>, HandleError> {
-        for binding in reads.iter().filter(|binding| !binding.range().is_empty()) {
-            let buffer = self.usable(binding)?;
-            if let Standing::Unallocated(failure) = buffer.standing {
-                return Ok(Some((self.place(binding)?, Provenance::Root(failure))));
-            }
-            for (_, claim) in buffer.taint.within(binding.range()) {
-                if let Some(provenance) = self.as_read(claim).provenance() {
-                    return Ok(Some((self.place(binding)?, provenance)));
-                }
-            }
-        }
-        for binding in writes.iter().filter(|binding| !binding.range().is_empty()) {
-            if let Standing::Unallocated(failure) = self.usable(binding)?.standing {
-                return Ok(Some((self.place(binding)?, Provenance::Root(failure))));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Points the write set at the failure that the input carries.
-    fn skip(
-        &mut self,
-        work: &str,
-        needed: &Place,
-        parent: Provenance,
-        writes: &[BufferBinding],
-    ) -> Result<(), HandleError> {
-        let work = self.labels.intern(work);
-        // Held for the while: the first claim set may be what the parent hangs on.
-        self.graph.hold(parent, 1);
-        for binding in writes.iter().filter(|binding| !binding.range().is_empty()) {
-            let produced = self.place(binding)?;
-            if let Standing::Unallocated(_) = self.usable(binding)?.standing {
-                continue;
-            }
-            let step = self.graph.step(parent, &work, needed, &produced);
-            self.set(produced.buffer, produced.range, Some(Claim::Skipped(step)));
-            self.graph.release(Provenance::Step(step));
-        }
-        self.graph.release(parent);
-        Ok(())
-    }
-
-    /// Notes which pending units the work reads from, each once, and tells them.
-    fn depend(
-        &mut self,
-        unit: UnitId,
-        reads: &[BufferBinding],
-    ) -> Result<SortedSet<UnitId>, HandleError> {
-        let mut inputs = SortedSet::new();
-        for binding in reads {
-            let buffer = self.usable(binding)?;
-            let mut found: SmallVec<[(UnitId, u64); 4]> = SmallVec::new();
-            for (range, claim) in buffer.taint.within(binding.range()) {
-                if let Claim::Unit(input) = claim
-                    && inputs.insert(input)
-                {
-                    found.push((input, range.start));
-                }
-            }
-            if found.is_empty() {
-                continue;
-            }
-            let needed = self.place(binding)?;
-            for (input, at) in found {
-                if let Some(entry) = self.units.get_mut(&input) {
-                    let at = (needed.buffer, at);
-                    entry.dependents.push(Dependent {
-                        unit,
-                        needed: needed.clone(),
-                        at,
-                    });
-                }
-            }
-        }
-        Ok(inputs)
-    }
-
-    /// The unit's own work succeeded.
-    pub(crate) fn finish_clean(&mut self, id: UnitId) {
-        let Some(unit) = self.units.get_mut(&id) else {
-            return;
-        };
-        let Progress::Running { provisional } = unit.progress else {
-            return;
-        };
-        unit.progress = Progress::Awaiting;
-        let settled = unit.inputs.is_empty();
-        self.release_provisional(provisional);
-        if settled {
-            self.settle_clean(smallvec![id]);
-        } else {
-            self.touch_writes(id);
-        }
-    }
-
-    /// The unit's own work is encoded; its outcome comes with `submission`.
-    pub(crate) fn finish_pending(&mut self, id: UnitId, submission: SubmissionId) {
-        let Some(unit) = self.units.get_mut(&id) else {
-            return;
-        };
-        let Progress::Running { provisional } = unit.progress else {
-            return;
-        };
-        unit.progress = Progress::Submitted(submission);
-        self.release_provisional(provisional);
-        self.submissions
-            .get_or_insert_default(submission)
-            .units
-            .push(id);
-        self.touch_writes(id);
-    }
-
-    fn release_provisional(&mut self, provisional: Option<FailureId>) {
-        if let Some(provisional) = provisional {
-            self.graph.release(Provenance::Root(provisional));
-        }
-    }
-
-    /// The unit failed, before or after it was submitted. The failure under which its bytes are claimed,
-    /// unless nothing is left to claim.
-    pub(crate) fn fail(&mut self, id: UnitId, failure: Failure) -> Option<FailureId> {
-        let unit = self.units.get_mut(&id)?;
-        let root = match unit.progress {
-            Progress::Running {
-                provisional: Some(provisional),
-            } => {
-                // The unit's hold on the provisional node passes to this function.
-                unit.progress = Progress::Awaiting;
-                self.graph.replace(provisional, failure);
-                provisional
-            }
-            Progress::Submitted(submission) => {
-                let work = Rc::clone(&unit.work);
-                let root = self.graph.mint(failure.clone(), Rc::clone(&work));
-                if let Some(entry) = self.submissions.get_mut(&submission) {
-                    entry.blamed.get_or_insert((failure, work, root));
-                }
-                root
-            }
-            Progress::Awaiting | Progress::Running { provisional: None } => {
-                let work = Rc::clone(&unit.work);
-                self.graph.mint(failure, work)
-            }
-        };
-        self.settle_failed(VecDeque::from([(id, Cause::Own)]), root);
-        self.graph.release(Provenance::Root(root));
-        self.graph.error(root).map(|_| root)
-    }
-
+impl Failures {
     /// The outcome of a submission is known. False, and no effect, where nothing waits for it.
     pub(crate) fn settle(
         &mut self,
@@ -248,39 +35,41 @@ impl Ledger {
         let Some(entry) = self.submissions.remove(&submission) else {
             return false;
         };
-        let waiting = |unit: &Unit| unit.progress == Progress::Submitted(submission);
         let mut units = entry.units;
-        units.retain(|id| self.units.get(id).is_some_and(waiting));
-        let Err(failure) = outcome else {
-            let mut clean = SmallVec::new();
-            for id in units {
-                let Some(unit) = self.units.get_mut(&id) else {
-                    continue;
-                };
-                unit.progress = Progress::Awaiting;
-                if unit.inputs.is_empty() {
-                    clean.push(id);
+        units.retain(|id| {
+            let unit = self.units.get(*id);
+            unit.is_some_and(|unit| unit.progress == Progress::Submitted(submission))
+        });
+        match outcome {
+            Ok(()) => {
+                for id in &units {
+                    if let Some(unit) = self.units.get_mut(*id) {
+                        unit.progress = Progress::Awaiting;
+                        if unit.inputs.is_empty() {
+                            self.settle_clean(*id);
+                        }
+                    }
                 }
             }
-            self.settle_clean(clean);
-            return true;
-        };
-        if units.is_empty() {
-            return true;
+            Err(failure) if !units.is_empty() => {
+                let root = match entry.blamed {
+                    Some((_, _, id)) if self.graph.error(id).is_some() => {
+                        self.graph.hold(Provenance::Root(id), 1);
+                        id
+                    }
+                    Some((failure, work, _)) => self.graph.mint(failure, work),
+                    None => {
+                        let work = self.work_of(submission, &units);
+                        self.graph.mint(failure, work)
+                    }
+                };
+                self.settle_failed(units.iter().map(|id| (*id, Cause::Own)), root);
+                self.graph.release(Provenance::Root(root));
+            }
+            Err(_) => {}
         }
-        let root = match entry.blamed {
-            Some((_, _, id)) if self.graph.error(id).is_some() => {
-                self.graph.hold(Provenance::Root(id), 1);
-                id
-            }
-            Some((failure, work, _)) => self.graph.mint(failure, work),
-            None => {
-                let work = self.work_of(submission, &units);
-                self.graph.mint(failure, work)
-            }
-        };
-        self.settle_failed(units.into_iter().map(|id| (id, Cause::Own)).collect(), root);
-        self.graph.release(Provenance::Root(root));
+        units.clear();
+        self.spare_units.push(units);
         true
     }
 
@@ -288,7 +77,7 @@ impl Ledger {
     fn work_of(&mut self, submission: SubmissionId, units: &[UnitId]) -> Rc<str> {
         let mut works: Vec<&str> = units
             .iter()
-            .filter_map(|id| self.units.get(id))
+            .filter_map(|id| self.units.get(*id))
             .map(|unit| &*unit.work)
             .collect();
         works.dedup();
@@ -299,25 +88,25 @@ impl Ledger {
         self.labels.intern(&name)
     }
 
-    /// Units whose own work and inputs have settled clean: releases the bytes they still own, and goes on
-    /// with the units that only waited for them.
-    fn settle_clean(&mut self, mut clean: SmallVec<[UnitId; 4]>) {
+    /// A unit whose own work and inputs have settled clean: releases the bytes it still owns, and goes on with
+    /// the units that only waited for it.
+    pub(crate) fn settle_clean(&mut self, first: UnitId) {
+        let mut clean = core::mem::take(&mut self.spare_clean);
+        clean.push(first);
         while let Some(id) = clean.pop() {
-            let Some(unit) = self.remove_unit(id) else {
+            let Some(unit) = self.units.remove(id) else {
                 continue;
             };
             for place in &unit.writes {
-                for range in self.owned(id, place) {
-                    self.set(place.buffer, range, None);
-                }
+                self.release_owned(id, place);
             }
-            for number in unit.watches {
-                if let Some(watch) = self.watches.get_mut(&number) {
+            for number in &unit.watches {
+                if let Some(watch) = self.watches.get_mut(number) {
                     watch.pending.retain(|piece| piece.unit != id);
                 }
             }
-            for dependent in unit.dependents {
-                let Some(reader) = self.units.get_mut(&dependent.unit) else {
+            for dependent in &unit.dependents {
+                let Some(reader) = self.units.get_mut(dependent.unit) else {
                     continue;
                 };
                 reader.inputs.remove(&id);
@@ -325,22 +114,62 @@ impl Ledger {
                     clean.push(dependent.unit);
                 }
             }
-            self.spare(unit.writes);
+            self.units.keep(unit);
+        }
+        self.spare_clean = clean;
+    }
+
+    /// The same for a unit that nothing waits for.
+    #[inline]
+    pub(crate) fn settle_alone(&mut self, id: UnitId) {
+        let Some(unit) = self.units.remove(id) else {
+            return;
+        };
+        for place in &unit.writes {
+            let buffer = self.buffers.get_mut(place.key);
+            if buffer.is_some_and(|buffer| buffer.taint.release_sole(place.range, Claim::Unit(id)))
+            {
+                self.buffers.touch(place.key.slot);
+            } else {
+                self.release_owned(id, place);
+            }
+        }
+        self.units.keep(unit);
+    }
+
+    /// Releases the bytes of `place` that `unit` still owns.
+    fn release_owned(&mut self, unit: UnitId, place: &Place) {
+        let Some(buffer) = self.buffers.get(place.key) else {
+            return;
+        };
+        if buffer.taint.is_solely(Claim::Unit(unit)) {
+            self.set(place.key, place.range, None);
+            return;
+        }
+        for range in self.owned(unit, place) {
+            self.set(place.key, range, None);
         }
     }
 
     /// Units that failed, and everything that read from them while they were pending: claims the bytes
     /// that each still owns under `root`, which the caller holds. The first cause of a unit wins.
-    fn settle_failed(&mut self, mut failed: VecDeque<(UnitId, Cause)>, root: FailureId) {
+    pub(crate) fn settle_failed(
+        &mut self,
+        first: impl IntoIterator<Item = (UnitId, Cause)>,
+        root: FailureId,
+    ) {
+        let mut failed: VecDeque<(UnitId, Cause)> = first.into_iter().collect();
         let mut held: Vec<StepId> = Vec::new();
-        let mut freed: Vec<BufferId> = Vec::new();
+        let mut freed: Vec<BufferKey> = Vec::new();
         while let Some((id, cause)) = failed.pop_front() {
-            let Some(unit) = self.remove_unit(id) else {
+            let Some(unit) = self.units.remove(id) else {
                 continue;
             };
+            self.graph.note_change();
             if let Progress::Running { provisional } = unit.progress {
-                self.release_provisional(provisional);
+                self.end_scope(provisional);
             }
+            self.doom_late(id, &unit, root);
             // One claim for each of its write places, in their order.
             let claims: SmallVec<[Claim; 4]> = match &cause {
                 Cause::Own => unit.writes.iter().map(|_| Claim::Failed(root)).collect(),
@@ -350,8 +179,8 @@ impl Ledger {
                     .map(|place| {
                         let step = self.graph.step(*parent, &unit.work, needed, place);
                         held.push(step);
-                        if !self.buffers.contains_key(&place.buffer) {
-                            freed.push(place.buffer);
+                        if self.buffers.get(place.key).is_none() {
+                            freed.push(place.key);
                         }
                         Claim::Skipped(step)
                     })
@@ -359,7 +188,7 @@ impl Ledger {
             };
             for (place, claim) in unit.writes.iter().zip(&claims) {
                 for range in self.owned(id, place) {
-                    self.set(place.buffer, range, Some(*claim));
+                    self.set(place.key, range, Some(*claim));
                 }
             }
             for &number in &unit.watches {
@@ -372,7 +201,7 @@ impl Ledger {
                 let needed = dependent.needed.clone();
                 failed.push_back((dependent.unit, Cause::Read { needed, parent }));
             }
-            self.spare(unit.writes);
+            self.units.keep(unit);
         }
         for buffer in freed {
             self.graph.fade(buffer);
@@ -382,17 +211,30 @@ impl Ledger {
         }
     }
 
+    /// Work that was entered in a capture window failed after all.
+    fn doom_late(&mut self, id: UnitId, unit: &Unit, root: FailureId) {
+        let Some(windowed) = &unit.window else {
+            return;
+        };
+        if let Some(window) = self.windows.try_get_mut(windowed.key.stream)
+            && window.recording() == Some(windowed.key.number)
+        {
+            window.closed(id);
+        }
+        self.doom(Some(windowed.key), root, &unit.work);
+    }
+
     /// The pieces of a read in flight that wait for `unit` are stale now.
     fn fail_pieces(
         &mut self,
         number: u64,
         unit: UnitId,
-        claim_of: impl Fn((BufferId, u64)) -> Claim,
+        claim_of: impl Fn((BufferKey, u64)) -> Claim,
     ) {
         let Some(watch) = self.watches.get_mut(&number) else {
             return;
         };
-        let buffer = watch.buffer;
+        let buffer = watch.key;
         let mut stale = Vec::new();
         watch.pending.retain(|piece| {
             if piece.unit == unit {
@@ -408,44 +250,36 @@ impl Ledger {
         }
     }
 
-    /// The device is gone: everything pending failed, every live byte is claimed, and every read in
-    /// flight is stale.
+    /// The device is gone: everything pending failed, every live byte is claimed, every read in flight is
+    /// stale, and every window that records is doomed.
     pub(crate) fn lose(&mut self, failure: Failure) -> Option<FailureId> {
         let work = self.labels.intern("device");
         let root = self.graph.mint(failure, work);
         self.submissions.clear();
-        let mut units: Vec<UnitId> = self.units.keys().copied().collect();
-        units.sort_unstable();
-        self.settle_failed(units.into_iter().map(|id| (id, Cause::Own)).collect(), root);
-        let placed: Vec<(BufferId, u64)> = self
-            .buffers
-            .iter_mut()
-            .filter(|(_, buffer)| buffer.standing == Standing::Placed)
-            .map(|(id, buffer)| {
+        let units = self.units.ids();
+        self.settle_failed(units.into_iter().map(|id| (id, Cause::Own)), root);
+        for key in self.buffers.keys() {
+            let Some(buffer) = self.buffers.get_mut(key) else {
+                continue;
+            };
+            if buffer.standing == Standing::Placed {
                 buffer.standing = Standing::Lost;
-                (*id, buffer.size_bytes)
-            })
-            .collect();
-        for (id, size_bytes) in placed {
-            self.set(
-                id,
-                crate::ByteRange::whole(size_bytes),
-                Some(Claim::Failed(root)),
-            );
+                let range = ByteRange::whole(buffer.size_bytes);
+                self.set(key, range, Some(Claim::Failed(root)));
+            }
+        }
+        let lost = self.graph.error(root).cloned();
+        for (_, window) in self.windows.iter_mut() {
+            if let Some(failure) = lost.clone() {
+                window.fail(WindowFailure {
+                    id: Some(root),
+                    work: String::from("device"),
+                    failure,
+                });
+            }
         }
         self.lose_watches(root);
         self.graph.release(Provenance::Root(root));
         self.graph.error(root).map(|_| root)
-    }
-
-    fn touch_writes(&mut self, id: UnitId) {
-        let buffers: SmallVec<[BufferId; 4]> = self
-            .units
-            .get(&id)
-            .map(|unit| unit.writes.iter().map(|place| place.buffer).collect())
-            .unwrap_or_default();
-        for buffer in buffers {
-            self.touch(buffer);
-        }
     }
 }

@@ -1,43 +1,11 @@
-//! What a person looks at: spans, buffers, the failure graph, and all of it since a revision.
+//! [`Snapshot`]: everything a person may look at, or only what changed since an earlier one.
 
-use crate::byte_range::ByteRange;
-use crate::error_graph::{Provenance, SkipStep};
-use crate::failure::FailureKind;
-use crate::handle::{BufferBinding, HandleError};
-use crate::identity::{BufferId, FailureId};
-use crate::ledger::{Buffer, Ledger, Standing};
-use crate::report::{TaintState, claim_state};
-use crate::sorted_map::SortedMap;
-use crate::taint::Claim;
-use alloc::string::{String, ToString};
+use crate::failures::Failures;
+use crate::identity::BufferId;
+use crate::views::{BufferSummary, FailureGraph, TaintSpan};
 use alloc::vec::Vec;
 
-/// Bytes `start..end` of a buffer, all in one state and under one failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize),
-    serde(rename_all = "camelCase")
-)]
-#[cfg_attr(
-    feature = "typescript",
-    derive(tsify::Tsify),
-    tsify(large_number_types_as_bigints)
-)]
-pub struct TaintSpan {
-    /// First byte, in the buffer's coordinates.
-    pub start: u64,
-    /// One past the last byte.
-    pub end: u64,
-    /// What is known of them.
-    pub state: TaintState,
-    /// The root failure; none where the bytes are trusted or pending.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    #[cfg_attr(feature = "typescript", tsify(optional))]
-    pub failure_id: Option<FailureId>,
-}
-
-/// One live buffer, and how its bytes stand.
+/// One live buffer in a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -49,110 +17,16 @@ pub struct TaintSpan {
     derive(tsify::Tsify),
     tsify(large_number_types_as_bigints)
 )]
-pub struct BufferSummary {
-    /// The buffer.
-    pub buffer_id: BufferId,
-    /// The name it was reserved under.
-    pub label: String,
-    /// How many bytes were asked for.
-    pub size_bytes: u64,
-    /// The manager's revision at the last change of this buffer.
-    pub revision: u64,
-    /// The worst state of any byte.
-    pub state: TaintState,
-    /// Bytes last written by work that succeeded.
-    pub trusted_bytes: u64,
-    /// Bytes that wait for a submission.
-    pub pending_bytes: u64,
-    /// Bytes last written by work that failed.
-    pub failed_bytes: u64,
-    /// Bytes that skipped work would have written.
-    pub skipped_bytes: u64,
-    /// Bytes that nothing has written.
-    pub never_written_bytes: u64,
-    /// Whether its reservation failed.
-    pub unallocated: bool,
-    /// Whether it went with a lost device.
-    pub lost: bool,
-}
-
-/// Bytes that carry a failure.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize),
-    serde(rename_all = "camelCase")
-)]
-#[cfg_attr(
-    feature = "typescript",
-    derive(tsify::Tsify),
-    tsify(large_number_types_as_bigints)
-)]
-pub struct Carrier {
-    /// The buffer.
-    pub buffer_id: BufferId,
-    /// Its label.
-    pub label: String,
-    /// First byte.
-    pub start: u64,
-    /// One past the last byte.
-    pub end: u64,
-    /// Failed, skipped or never written.
-    pub state: TaintState,
-}
-
-/// A failure and the live bytes that carry it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize),
-    serde(rename_all = "camelCase")
-)]
-#[cfg_attr(
-    feature = "typescript",
-    derive(tsify::Tsify),
-    tsify(large_number_types_as_bigints)
-)]
-pub struct GraphFailure {
-    /// The failure.
-    pub id: FailureId,
-    /// Its kind.
-    pub kind: FailureKind,
-    /// What happened.
-    pub message: String,
-    /// The work in which it arose.
-    pub work: String,
-    /// The bytes that carry it, by buffer and start. Empty where only a read in flight does.
-    pub carriers: Vec<Carrier>,
-}
-
-/// A skipped launch on the way from a failure to bytes that carry it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize),
-    serde(rename_all = "camelCase")
-)]
-#[cfg_attr(
-    feature = "typescript",
-    derive(tsify::Tsify),
-    tsify(large_number_types_as_bigints)
-)]
-pub struct GraphStep {
-    /// The root failure.
-    pub failure: FailureId,
-    /// The step that this one follows, as an index into the graph's steps; none where it follows the
-    /// failure itself.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    #[cfg_attr(feature = "typescript", tsify(optional))]
-    pub parent: Option<u32>,
-    /// What was skipped, needed and left stale.
+pub struct BufferSnapshot {
+    /// The buffer, and how its bytes stand.
     #[cfg_attr(feature = "serde", serde(flatten))]
-    pub step: SkipStep,
+    pub summary: BufferSummary,
+    /// Its spans: in order, covering it exactly, equal neighbours fused.
+    pub spans: Vec<TaintSpan>,
 }
 
-/// Every failure held, what carries it, and the skips between.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The books at one revision: whole, or what changed since an earlier revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize),
@@ -163,195 +37,60 @@ pub struct GraphStep {
     derive(tsify::Tsify),
     tsify(large_number_types_as_bigints)
 )]
-pub struct FailureGraph {
-    /// The failures, oldest first.
-    pub failures: Vec<GraphFailure>,
-    /// The skips, each after the one it follows.
-    pub steps: Vec<GraphStep>,
+pub struct Snapshot {
+    /// The revision it shows: what the next snapshot is asked to go on from.
+    pub revision: u64,
+    /// Whether it is whole. Then it replaces everything known before: it was asked for from the beginning, or
+    /// from a revision that is too far back to tell which buffers went since.
+    pub complete: bool,
+    /// Every live buffer where the snapshot is whole; otherwise those that changed. By id.
+    pub buffers: Vec<BufferSnapshot>,
+    /// The buffers that were freed, oldest first; some may have come and gone since. Empty where the snapshot
+    /// is whole.
+    pub gone: Vec<BufferId>,
+    /// The failures held, the bytes that carry each, and the skips between; none where nothing of it changed.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub graph: Option<FailureGraph>,
 }
 
-impl Ledger {
-    fn span(&self, range: ByteRange, claim: Claim) -> TaintSpan {
-        let claim = self.as_read(claim);
-        TaintSpan {
-            start: range.start,
-            end: range.end,
-            state: claim_state(claim),
-            failure_id: claim
-                .provenance()
-                .map(|provenance| self.graph.root(provenance)),
-        }
-    }
-
-    /// Calls `each` with the spans of `range` in order, trusted gaps included, nothing fused.
-    fn each_span(&self, buffer: &Buffer, range: ByteRange, mut each: impl FnMut(TaintSpan)) {
-        let trusted = |start, end| TaintSpan {
-            start,
-            end,
-            state: TaintState::Trusted,
-            failure_id: None,
+impl Failures {
+    pub(crate) fn snapshot(&mut self, since: u64) -> Snapshot {
+        self.note_graph();
+        let is_complete = since == 0 || !self.buffers.remembers(since);
+        let mut buffers = if is_complete {
+            self.buffers.live()
+        } else {
+            self.buffers.changed_since(since).collect()
         };
-        let mut at = range.start;
-        for (piece, claim) in buffer.taint.within(range) {
-            if piece.start > at {
-                each(trusted(at, piece.start));
-            }
-            each(self.span(piece, claim));
-            at = piece.end;
-        }
-        if at < range.end {
-            each(trusted(at, range.end));
-        }
-    }
-
-    /// The spans of a binding: they cover it exactly, equal neighbours fused.
-    pub(crate) fn spans(&self, binding: &BufferBinding) -> Result<Vec<TaintSpan>, HandleError> {
-        let buffer = self.buffer(binding)?;
-        let mut spans = Vec::new();
-        self.each_span(buffer, binding.range(), |span| push_fused(&mut spans, span));
-        Ok(spans)
-    }
-
-    /// At most `limit` spans that cover the binding; where there are more, one for each of `limit`
-    /// equal cells, in the worst state of the cell.
-    pub(crate) fn spans_limited(
-        &self,
-        binding: &BufferBinding,
-        limit: usize,
-    ) -> Result<Vec<TaintSpan>, HandleError> {
-        let exact = self.spans(binding)?;
-        if exact.len() <= limit {
-            return Ok(exact);
-        }
-        let range = binding.range();
-        let cells = u64::try_from(limit).unwrap_or(u64::MAX).max(1);
-        // In 128 bits: the product passes 64.
-        let edge = |cell: u64| {
-            let offset = u128::from(range.len()) * u128::from(cell) / u128::from(cells);
-            range.start + u64::try_from(offset).expect("a fraction of a u64 length")
-        };
-        let mut coarse = Vec::new();
-        let mut spans = exact.iter().peekable();
-        for cell in 0..cells {
-            let (start, end) = (edge(cell), edge(cell + 1));
-            let mut worst = TaintSpan {
-                start,
-                end,
-                state: TaintState::Trusted,
-                failure_id: None,
-            };
-            while let Some(span) = spans.peek().filter(|span| span.start < end) {
-                if span.state > worst.state {
-                    worst.state = span.state;
-                    worst.failure_id = span.failure_id;
-                }
-                if span.end > end {
-                    break;
-                }
-                spans.next();
-            }
-            if start < end {
-                push_fused(&mut coarse, worst);
-            }
-        }
-        Ok(coarse)
-    }
-
-    pub(crate) fn summary(&self, id: BufferId, buffer: &Buffer) -> BufferSummary {
-        let mut summary = BufferSummary {
-            buffer_id: id,
-            label: buffer.label.to_string(),
-            size_bytes: buffer.size_bytes,
-            revision: buffer.revision,
-            state: TaintState::Trusted,
-            trusted_bytes: 0,
-            pending_bytes: 0,
-            failed_bytes: 0,
-            skipped_bytes: 0,
-            never_written_bytes: 0,
-            unallocated: matches!(buffer.standing, Standing::Unallocated(_)),
-            lost: buffer.standing == Standing::Lost,
-        };
-        self.each_span(buffer, ByteRange::whole(buffer.size_bytes), |span| {
-            let bytes = match span.state {
-                TaintState::Trusted => &mut summary.trusted_bytes,
-                TaintState::Pending => &mut summary.pending_bytes,
-                TaintState::Failed => &mut summary.failed_bytes,
-                TaintState::Skipped => &mut summary.skipped_bytes,
-                TaintState::NeverWritten => &mut summary.never_written_bytes,
-            };
-            *bytes += span.end - span.start;
-            summary.state = summary.state.max(span.state);
+        buffers.sort_unstable_by_key(|(key, _)| key.id);
+        let buffers = buffers.into_iter().map(|(_, buffer)| BufferSnapshot {
+            summary: self.summary(buffer),
+            spans: self.all_spans(buffer),
         });
-        summary
+        Snapshot {
+            revision: self.buffers.revision(),
+            complete: is_complete,
+            buffers: buffers.collect(),
+            gone: if is_complete {
+                Vec::new()
+            } else {
+                self.buffers.gone_since(since).collect()
+            },
+            graph: (is_complete || self.graph_revision > since).then(|| self.failure_graph()),
+        }
     }
 
-    /// The live buffers, by id.
-    pub(crate) fn live(&self) -> impl Iterator<Item = (BufferId, &Buffer)> {
-        self.buffers
-            .iter()
-            .filter(|(_, buffer)| buffer.is_live())
-            .map(|(id, buffer)| (*id, buffer))
-    }
-
-    pub(crate) fn failure_graph(&self) -> FailureGraph {
-        let mut carriers: SortedMap<FailureId, Vec<Carrier>> = SortedMap::new();
-        for (id, buffer) in self.live() {
-            let mut spans = Vec::new();
-            self.each_span(buffer, ByteRange::whole(buffer.size_bytes), |span| {
-                push_fused(&mut spans, span);
-            });
-            for span in spans {
-                let Some(failure) = span.failure_id else {
-                    continue;
-                };
-                carriers.get_or_insert_default(failure).push(Carrier {
-                    buffer_id: id,
-                    label: buffer.label.to_string(),
-                    start: span.start,
-                    end: span.end,
-                    state: span.state,
-                });
-            }
+    /// Moves the revision where the graph changed since somebody last looked. A scope's provisional failure
+    /// does not count as a change, because every launch has one; while a scope is open, or was when somebody
+    /// looked, the graph counts as changed.
+    fn note_graph(&mut self) {
+        let changes = self.graph.changes();
+        let has_open = self.open_scopes > 0;
+        if changes != self.graph_noted || has_open || self.open_noted {
+            self.graph_noted = changes;
+            self.open_noted = has_open;
+            self.graph_revision = self.buffers.advance();
         }
-        let ids = self.graph.ids();
-        let failures = ids.into_iter().filter_map(|id| {
-            let failure = self.graph.error(id)?;
-            Some(GraphFailure {
-                id,
-                kind: failure.kind,
-                message: failure.message.clone(),
-                work: self.graph.work(id)?.to_string(),
-                carriers: carriers.remove(&id).unwrap_or_default(),
-            })
-        });
-        let failures = failures.collect();
-        let mut index = SortedMap::new();
-        let mut steps = Vec::new();
-        for (id, parent, failure, step) in self.graph.all_steps() {
-            let parent = match parent {
-                Provenance::Root(_) => None,
-                Provenance::Step(parent) => index.get(&parent).copied(),
-            };
-            index.insert(id, u32::try_from(steps.len()).unwrap_or(u32::MAX));
-            steps.push(GraphStep {
-                failure,
-                parent,
-                step,
-            });
-        }
-        FailureGraph { failures, steps }
-    }
-}
-
-fn push_fused(spans: &mut Vec<TaintSpan>, span: TaintSpan) {
-    match spans.last_mut() {
-        Some(last)
-            if (last.state, last.failure_id, last.end)
-                == (span.state, span.failure_id, span.start) =>
-        {
-            last.end = span.end;
-        }
-        _ => spans.push(span),
     }
 }

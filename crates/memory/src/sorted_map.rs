@@ -125,18 +125,23 @@ impl<K: Ord, V> SortedMap<K, V> {
     }
 
     /// The value of `key`, which is made where it has none.
-    pub fn get_or_insert_default(&mut self, key: K) -> &mut V
-    where
-        V: Default,
-    {
+    pub fn get_or_insert_with(&mut self, key: K, make: impl FnOnce() -> V) -> &mut V {
         let at = match self.find(&key) {
             Ok(at) => at,
             Err(at) => {
-                self.entries.insert(at, (key, V::default()));
+                self.entries.insert(at, (key, make()));
                 at
             }
         };
         &mut self.entries[at].1
+    }
+
+    /// The value of `key`, which is made where it has none.
+    pub fn get_or_insert_default(&mut self, key: K) -> &mut V
+    where
+        V: Default,
+    {
+        self.get_or_insert_with(key, V::default)
     }
 
     /// Takes the value of `key` away.

@@ -141,15 +141,30 @@ impl<Id: Copy + Eq> SubSlices<Id> {
         self.by_length.insert((len, number, offset));
     }
 
-    /// A page is no longer to be used, and its slices are not coming back.
-    pub(crate) fn abandon(&mut self, number: u64) {
+    /// A page is no longer to be used, and its slices are not coming back. False where it is not there.
+    pub(crate) fn abandon(&mut self, id: Id) -> bool {
+        let found = self.pages.iter().find(|(_, page)| page.id == id);
+        let Some(number) = found.map(|(number, _)| *number) else {
+            return false;
+        };
         let Some(page) = self.pages.remove(&number) else {
-            return;
+            return false;
         };
         self.page_bytes -= page.size_bytes;
         for (offset, block) in page.free {
             self.by_length.remove(&(block.len, number, offset));
         }
+        true
+    }
+
+    /// The bytes that no slice takes up.
+    pub(crate) fn free_bytes(&self) -> u64 {
+        self.by_length.iter().map(|(len, _, _)| len).sum()
+    }
+
+    /// The largest slice that fits.
+    pub(crate) fn largest_free(&self) -> u64 {
+        self.by_length.last().map_or(0, |(len, _, _)| *len)
     }
 
     pub(crate) fn cleanup<S: Storage<Id = Id>>(&mut self, storage: &mut S, explicit: bool) {

@@ -37,6 +37,33 @@ pub(crate) enum Change {
     Lost(Claim),
 }
 
+/// What setting a claim did where at most one span was there before and after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Inline {
+    /// Whether any byte changed hands.
+    pub(crate) changed: bool,
+    /// The claim of a span that appeared.
+    pub(crate) gained: Option<Claim>,
+    /// The claim of a span that went.
+    pub(crate) lost: Option<Claim>,
+}
+
+impl Inline {
+    const UNCHANGED: Self = Self {
+        changed: false,
+        gained: None,
+        lost: None,
+    };
+
+    const fn changed(gained: Option<Claim>, lost: Option<Claim>) -> Self {
+        Self {
+            changed: true,
+            gained,
+            lost,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
     end: u64,
@@ -92,82 +119,124 @@ impl Taint {
             })
     }
 
+    /// Whether nothing holds any byte.
+    pub(crate) fn is_clean(&self) -> bool {
+        match &self.spans {
+            Spans::None => true,
+            Spans::One(..) => false,
+            Spans::Many(spans) => spans.is_empty(),
+        }
+    }
+
+    /// Gives `range`, which is not empty, to `claim` where nothing holds any byte. False, and no effect,
+    /// otherwise.
+    #[inline]
+    pub(crate) fn claim_clean(&mut self, range: ByteRange, claim: Claim) -> bool {
+        let is_clean = matches!(self.spans, Spans::None);
+        if is_clean {
+            self.put(range.start, range.end, claim);
+        }
+        is_clean
+    }
+
+    /// Releases `range` where one span of `claim` over exactly those bytes is all there is. False, and no
+    /// effect, otherwise.
+    #[inline]
+    pub(crate) fn release_sole(&mut self, range: ByteRange, claim: Claim) -> bool {
+        let is_sole = matches!(
+            &self.spans,
+            Spans::One(start, span)
+                if span.claim == claim && (*start, span.end) == (range.start, range.end)
+        );
+        if is_sole {
+            self.spans = Spans::None;
+        }
+        is_sole
+    }
+
+    /// Whether one span of this claim is all there is.
+    pub(crate) fn is_solely(&self, claim: Claim) -> bool {
+        matches!(&self.spans, Spans::One(_, span) if span.claim == claim)
+    }
+
+    /// Gives `range` to `claim`, or to nothing, where no more than one span was there and no more than one
+    /// results: the case of every launch that succeeds. `None`, and no effect, in any other case:
+    /// [`Taint::set`] does it.
+    #[inline]
+    pub(crate) fn set_inline(&mut self, range: ByteRange, claim: Option<Claim>) -> Option<Inline> {
+        if range.is_empty() {
+            return Some(Inline::UNCHANGED);
+        }
+        let (start, span) = match &self.spans {
+            Spans::Many(_) => return None,
+            Spans::None => {
+                let Some(claim) = claim else {
+                    return Some(Inline::UNCHANGED);
+                };
+                self.put(range.start, range.end, claim);
+                return Some(Inline::changed(Some(claim), None));
+            }
+            Spans::One(start, span) => (*start, *span),
+        };
+        let covered = range.start <= start && span.end <= range.end;
+        let apart = range.end < start || span.end < range.start;
+        match claim {
+            Some(claim) if claim == span.claim && !apart => {
+                let (from, to) = (start.min(range.start), span.end.max(range.end));
+                if (from, to) == (start, span.end) {
+                    return Some(Inline::UNCHANGED);
+                }
+                self.put(from, to, claim);
+                Some(Inline::changed(None, None))
+            }
+            Some(claim) if covered => {
+                self.put(range.start, range.end, claim);
+                Some(Inline::changed(Some(claim), Some(span.claim)))
+            }
+            None if covered => {
+                self.spans = Spans::None;
+                Some(Inline::changed(None, Some(span.claim)))
+            }
+            None if range.end <= start || span.end <= range.start => Some(Inline::UNCHANGED),
+            None if range.start <= start => {
+                self.put(range.end, span.end, span.claim);
+                Some(Inline::changed(None, None))
+            }
+            None if span.end <= range.end => {
+                self.put(start, range.start, span.claim);
+                Some(Inline::changed(None, None))
+            }
+            // Two claims side by side, or a hole in the middle of one.
+            Some(_) | None => None,
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, start: u64, end: u64, claim: Claim) {
+        self.spans = Spans::One(start, Span { end, claim });
+    }
+
     /// Gives `range` to `claim`, or to nothing: whatever held those bytes loses exactly them. Tells
-    /// `changes` of every span that appeared or went. An empty range changes nothing.
+    /// `changes` of every span that appeared or went. Whether any byte changed hands.
     pub(crate) fn set(
         &mut self,
         range: ByteRange,
         claim: Option<Claim>,
         changes: &mut Vec<Change>,
-    ) {
+    ) -> bool {
         if range.is_empty() {
-            return;
+            return false;
         }
-        if let Some(done) = self.set_inline(range, claim, changes) {
-            self.spans = done;
-            return;
+        if let Spans::None = self.spans {
+            self.spans = Spans::Many(BTreeMap::new());
+        }
+        if let Spans::One(start, span) = self.spans {
+            self.spans = Spans::Many(BTreeMap::from([(start, span)]));
         }
         let Spans::Many(spans) = &mut self.spans else {
-            return;
+            return false;
         };
-        set_in_tree(spans, range, claim, changes);
-    }
-
-    /// The new state where no more than one span results and there is no tree; otherwise makes a tree.
-    fn set_inline(
-        &mut self,
-        range: ByteRange,
-        claim: Option<Claim>,
-        changes: &mut Vec<Change>,
-    ) -> Option<Spans> {
-        let (start, span) = match &self.spans {
-            Spans::Many(_) => return None,
-            Spans::None => {
-                return Some(claim.map_or(Spans::None, |claim| {
-                    changes.push(Change::Gained(claim));
-                    Spans::One(
-                        range.start,
-                        Span {
-                            end: range.end,
-                            claim,
-                        },
-                    )
-                }));
-            }
-            Spans::One(start, span) => (*start, *span),
-        };
-        if range.start <= start && span.end <= range.end {
-            changes.push(Change::Lost(span.claim));
-            return Some(claim.map_or(Spans::None, |claim| {
-                changes.push(Change::Gained(claim));
-                Spans::One(
-                    range.start,
-                    Span {
-                        end: range.end,
-                        claim,
-                    },
-                )
-            }));
-        }
-        if claim.is_none() {
-            if range.end <= start || span.end <= range.start {
-                return Some(Spans::One(start, span));
-            }
-            if range.start <= start {
-                return Some(Spans::One(range.end, span));
-            }
-            if span.end <= range.end {
-                return Some(Spans::One(
-                    start,
-                    Span {
-                        end: range.start,
-                        claim: span.claim,
-                    },
-                ));
-            }
-        }
-        self.spans = Spans::Many(BTreeMap::from([(start, span)]));
-        None
+        set_in_tree(spans, range, claim, changes)
     }
 
     /// Drops every claim.
@@ -187,17 +256,19 @@ fn set_in_tree(
     range: ByteRange,
     claim: Option<Claim>,
     changes: &mut Vec<Change>,
-) {
+) -> bool {
     let ByteRange {
         mut start, mut end, ..
     } = range;
+    let mut moved = claim.is_some();
     // A span that begins before the range keeps its front, and its tail if it outlasts the range.
     if let Some((&before, &span)) = spans.range(..start).next_back()
         && span.end > start
     {
         if claim == Some(span.claim) && span.end >= end {
-            return;
+            return false;
         }
+        moved = true;
         spans.insert(
             before,
             Span {
@@ -211,6 +282,10 @@ fn set_in_tree(
         }
     }
     while let Some((&inside, &span)) = spans.range(start..end).next() {
+        if (inside, span.end) == (start, end) && claim == Some(span.claim) {
+            return false;
+        }
+        moved = true;
         spans.remove(&inside);
         if span.end > end {
             spans.insert(end, span);
@@ -218,7 +293,7 @@ fn set_in_tree(
             changes.push(Change::Lost(span.claim));
         }
     }
-    let Some(claim) = claim else { return };
+    let Some(claim) = claim else { return moved };
     if let Some((&before, &span)) = spans.range(..start).next_back()
         && span.end == start
         && span.claim == claim
@@ -236,4 +311,5 @@ fn set_in_tree(
     }
     changes.push(Change::Gained(claim));
     spans.insert(start, Span { end, claim });
+    moved
 }

@@ -1,11 +1,16 @@
-//! [`Unit`]: one unit of work between entering its write scope and settling.
+//! [`Unit`]: one unit of work between entering its write scope and settling; [`Units`]: all of them.
 
+use crate::buffers::BufferKey;
 use crate::byte_range::ByteRange;
-use crate::identity::{BufferId, FailureId, SubmissionId, UnitId};
+use crate::handle::BufferBinding;
+use crate::identity::{FailureId, SubmissionId, UnitId};
 use crate::region::Place;
 use crate::sorted_map::SortedSet;
+use crate::stream_capture::WindowKey;
+use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
 /// Where a unit of work stands. A unit that settled is gone from the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +31,7 @@ pub(crate) struct Dependent {
     /// What the other unit declared that it reads.
     pub(crate) needed: Place,
     /// A byte of this unit's that the other one read: tells which of its write places was read.
-    pub(crate) at: (BufferId, u64),
+    pub(crate) at: (BufferKey, u64),
 }
 
 /// One unit of work that has not settled.
@@ -43,14 +48,56 @@ pub(crate) struct Unit {
     pub(crate) dependents: Vec<Dependent>,
     /// Reads in flight over its bytes.
     pub(crate) watches: Vec<u64>,
+    /// What the capture window that it was entered in will record, if it was entered in one.
+    pub(crate) window: Option<Box<Windowed>>,
+}
+
+/// A unit of work as its capture window sees it.
+#[derive(Debug)]
+pub(crate) struct Windowed {
+    pub(crate) key: WindowKey,
+    pub(crate) reads: Vec<BufferBinding>,
+    pub(crate) writes: Vec<BufferBinding>,
 }
 
 impl Unit {
+    fn empty() -> Self {
+        Self {
+            work: Rc::from(""),
+            progress: Progress::Awaiting,
+            writes: Vec::new(),
+            spans: 0,
+            inputs: SortedSet::new(),
+            dependents: Vec::new(),
+            watches: Vec::new(),
+            window: None,
+        }
+    }
+
+    fn empty_lists(&mut self) {
+        self.window = None;
+        self.inputs.clear();
+        self.watches.clear();
+        self.dependents.clear();
+        if self.dependents.capacity() > LARGEST_SPARE {
+            self.dependents = Vec::new();
+        }
+        if self.writes.capacity() > LARGEST_SPARE {
+            self.writes = Vec::new();
+        }
+    }
+
+    /// Whether nothing waits for its outcome.
+    #[inline]
+    pub(crate) fn is_alone(&self) -> bool {
+        self.dependents.is_empty() && self.watches.is_empty()
+    }
+
     /// Which of its write places holds a byte it owns.
-    pub(crate) fn place_of(&self, at: (BufferId, u64)) -> usize {
+    pub(crate) fn place_of(&self, at: (BufferKey, u64)) -> usize {
         self.writes
             .iter()
-            .position(|place| place.buffer == at.0 && place.range.contains(at.1))
+            .position(|place| place.key == at.0 && place.range.contains(at.1))
             .unwrap_or(0)
     }
 }
@@ -60,4 +107,124 @@ impl Unit {
 pub(crate) struct PendingPiece {
     pub(crate) range: ByteRange,
     pub(crate) unit: UnitId,
+}
+
+#[derive(Debug)]
+struct Slot {
+    generation: NonZeroU32,
+    unit: Option<Box<Unit>>,
+}
+
+/// The units that have not settled.
+///
+/// A launch that succeeds puts one in and takes it out again: units that are gone are kept with the room of
+/// their lists, so that neither allocates.
+#[derive(Debug)]
+pub(crate) struct Units {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    #[expect(
+        clippy::vec_box,
+        reason = "a unit moves between here and its slot at every launch: as one pointer"
+    )]
+    spare: Vec<Box<Unit>>,
+}
+
+/// Lists that grew beyond this are not kept.
+const LARGEST_SPARE: usize = 1024;
+
+impl Units {
+    pub(crate) const fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// An emptied unit, to be filled and entered.
+    #[inline]
+    pub(crate) fn spare(&mut self) -> Box<Unit> {
+        self.spare.pop().unwrap_or_else(|| Box::new(Unit::empty()))
+    }
+
+    /// The id that the next unit gets.
+    #[inline]
+    pub(crate) fn next_id(&mut self) -> UnitId {
+        if self.free.is_empty() {
+            self.add_slot();
+        }
+        let slot = self.free[self.free.len() - 1];
+        UnitId::new(slot, self.slots[slot as usize].generation)
+    }
+
+    #[cold]
+    fn add_slot(&mut self) {
+        let slot = u32::try_from(self.slots.len()).expect("fewer than 2^32 units at a time");
+        self.free.push(slot);
+        self.slots.push(Slot {
+            generation: NonZeroU32::MIN,
+            unit: None,
+        });
+    }
+
+    /// Enters a unit under [`Units::next_id`].
+    #[inline]
+    pub(crate) fn insert(&mut self, unit: Box<Unit>) {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize].unit = Some(unit);
+        }
+    }
+
+    #[inline]
+    fn slot_of(&self, id: UnitId) -> Option<usize> {
+        let slot = id.slot() as usize;
+        let entry = self.slots.get(slot)?;
+        (UnitId::new(id.slot(), entry.generation) == id).then_some(slot)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: UnitId) -> Option<&Unit> {
+        self.slots[self.slot_of(id)?].unit.as_deref()
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: UnitId) -> Option<&mut Unit> {
+        let slot = self.slot_of(id)?;
+        self.slots[slot].unit.as_deref_mut()
+    }
+
+    /// Takes a unit out. [`Units::keep`] wants it back.
+    #[inline]
+    pub(crate) fn remove(&mut self, id: UnitId) -> Option<Box<Unit>> {
+        let slot = self.slot_of(id)?;
+        let entry = &mut self.slots[slot];
+        let unit = entry.unit.take()?;
+        // A slot whose generations are used up is never used again.
+        if let Some(next) = entry.generation.checked_add(1) {
+            entry.generation = next;
+            self.free.push(id.slot());
+        }
+        Some(unit)
+    }
+
+    /// Keeps what is left of a unit for the next.
+    #[inline]
+    pub(crate) fn keep(&mut self, mut unit: Box<Unit>) {
+        unit.writes.clear();
+        unit.spans = 0;
+        if !(unit.is_alone() && unit.inputs.is_empty() && unit.window.is_none()) {
+            unit.empty_lists();
+        }
+        self.spare.push(unit);
+    }
+
+    /// The ids of all units, by slot.
+    pub(crate) fn ids(&self) -> Vec<UnitId> {
+        (0..)
+            .zip(&self.slots)
+            .filter(|(_, entry)| entry.unit.is_some())
+            .map(|(slot, entry)| UnitId::new(slot, entry.generation))
+            .collect()
+    }
 }

@@ -1,5 +1,6 @@
 //! [`Watch`]: a read in flight, which remembers who owned its bytes when it began.
 
+use crate::buffers::BufferKey;
 use crate::byte_range::ByteRange;
 use crate::handle::{DropList, Dropped, HandleError};
 use crate::identity::{BufferId, SubmissionId};
@@ -60,7 +61,7 @@ pub enum ReadRefusal {
 /// What the manager keeps of a read in flight.
 #[derive(Debug)]
 pub(crate) struct WatchEntry {
-    pub(crate) buffer: BufferId,
+    pub(crate) key: BufferKey,
     pub(crate) label: Rc<str>,
     pub(crate) range: ByteRange,
     pub(crate) pending: Vec<PendingPiece>,

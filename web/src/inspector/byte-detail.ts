@@ -205,7 +205,7 @@ export class ByteDetail extends ModelElement {
     }
     return html`
       <div class="report" role="alert" data-testid="refusal">
-        ${report.failures.map((failure) => this.#failure(failure))}
+        ${report.failures.map((failure) => this.#failure(failure, report))}
         <section>
           <h3>${plural(report.ranges.length, "range")} that may not be read</h3>
           <ul data-testid="refused-ranges">
@@ -222,8 +222,9 @@ export class ByteDetail extends ModelElement {
     `;
   }
 
-  #failure(failure: ReportedFailure) {
-    const own = failure.path.length === 0;
+  #failure(failure: ReportedFailure, report: UnwrittenReport) {
+    const steps = report.steps.filter((step) => step.failure === failure.id);
+    const own = steps.length === 0;
     return html`<section>
         <h3>
           Root failure ${String(failure.id)} in <code>${failure.work}</code>${own ? ", whose own bytes these are" : ""}
@@ -239,7 +240,7 @@ export class ByteDetail extends ModelElement {
               <h3>Path, root first</h3>
               <ol class="path" data-testid="failure-path">
                 <li><code>${failure.work}</code> failed</li>
-                ${failure.path.map(
+                ${steps.map(
                   (step) => html`<li>
                     <code>${step.work}</code> was skipped: it needed <code>${step.needed.label}</code>, so it did not
                     write <code>${step.produced.label}</code>

@@ -3,9 +3,13 @@
 use std::convert::Infallible;
 use std::hint::black_box;
 use wellwritten_memory::{
-    BufferBinding, BytesStorage, ExecuteScope, Failure, FailureKind, Handle, MemoryConfiguration,
-    MemoryManagement, ScopedOutcome, SubmissionId, Uninitialized, WriteScoped, WriteSet,
+    BufferBinding, BytesStorage, ExecuteScope, Failure, FailureKind, FailureStore, Handle,
+    MemoryConfiguration, MemoryManagement, ScopedOutcome, StreamId, SubmissionId, Uninitialized,
+    WriteScoped, WriteSet,
 };
+
+/// All the work of this bench is on one stream.
+const STREAM: StreamId = StreamId(0);
 
 /// What the work of a failing launch returns: the message is made when the launch fails.
 #[derive(Debug)]
@@ -34,13 +38,13 @@ pub struct Books {
 }
 
 impl WriteScoped for Books {
-    type Storage = BytesStorage;
+    type Streams = MemoryManagement<BytesStorage>;
 
-    fn memory(&mut self) -> &mut MemoryManagement<BytesStorage> {
+    fn streams(&mut self) -> &mut MemoryManagement<BytesStorage> {
         &mut self.memory
     }
 
-    fn log_failure(&mut self, _: &str, _: &Failure) {}
+    fn log_failure(&mut self, _: StreamId, _: &str, _: &Failure) {}
 }
 
 impl Books {
@@ -69,15 +73,13 @@ impl Books {
 
     fn write_set(&mut self, writes: &[BufferBinding]) -> WriteSet {
         let mut set = self.memory.write_set();
-        for binding in black_box(writes) {
-            set.push(binding.clone());
-        }
+        set.extend_from_slice(black_box(writes));
         set
     }
 
     fn over(&mut self, writes: &[BufferBinding]) -> ExecuteScope<'_, Self> {
         let set = self.write_set(writes);
-        ExecuteScope::over(self, "kernel step", set).expect("the handles live")
+        ExecuteScope::over(self, "kernel step", STREAM, set).expect("the handles live")
     }
 
     /// One launch that succeeds, from taking a write set to handing it back.
@@ -98,7 +100,7 @@ impl Books {
         writes: &[BufferBinding],
     ) -> ExecuteScope<'_, Self> {
         let set = self.write_set(writes);
-        ExecuteScope::launching(self, "kernel step", black_box(reads), set)
+        ExecuteScope::launching(self, "kernel step", STREAM, black_box(reads), set)
             .expect("the handles live")
     }
 
@@ -135,8 +137,8 @@ impl Books {
 
     /// Asks how the bytes of a view stand.
     pub fn look_up(&self, binding: &BufferBinding) -> bool {
-        let spans = self.memory.spans(black_box(binding)).expect("it lives");
-        spans.iter().all(|span| span.failure_id.is_none())
+        let failure = self.memory.failure(black_box(binding));
+        failure.expect("the handle lives").is_none()
     }
 
     /// Nothing is left to be released: what was measured is a cycle and not a leak.

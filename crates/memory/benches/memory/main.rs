@@ -17,7 +17,8 @@ use counting_allocator::CountingAllocator;
 use cycles::Books;
 use goals::Goals;
 use in_turn::in_turn;
-use rounds::{Subject, Timing, interleave};
+use rounds::{Spent, Subject, Timing, interleave};
+use std::hint::black_box;
 use std::process::ExitCode;
 use tiles::Tiles;
 use wellwritten_memory::{BufferBinding, Handle, MemoryConfiguration, SubmissionId};
@@ -211,7 +212,23 @@ fn snapshots() {
     }
     println!();
     head("10^4 buffers, 100 of them stale");
-    let whole = Subject::each(|| (books.memory.buffers(), books.memory.failure_graph()));
-    let [timing] = interleave([whole], ROUNDS);
+    let [timing] = interleave([Subject::each(|| books.memory.snapshot(0))], ROUNDS);
     row("a whole snapshot", &timing);
+    let changing = Subject::batched(|cycles| {
+        let mut spent = Spent::default();
+        for _ in 0..cycles {
+            let seen = books.memory.revision();
+            books.fail(&fields[..1]);
+            spent += Spent::on(|| {
+                let snapshot = black_box(books.memory.snapshot(seen));
+                assert_eq!(snapshot.buffers.len(), 1);
+            });
+        }
+        spent
+    });
+    let [timing] = interleave([changing], ROUNDS);
+    row("what changed since the last: one buffer", &timing);
+    let seen = books.memory.revision();
+    let [timing] = interleave([Subject::each(|| books.memory.snapshot(seen))], ROUNDS);
+    row("what changed since the last: nothing", &timing);
 }

@@ -30,7 +30,7 @@ fn a_handle_of_another_device_is_refused_by_name() {
         (vec![], vec![field.binding(), binding.clone()]),
     ] {
         let entry = memory.enter("kernel", &inputs, &outputs);
-        assert_eq!(entry, Err(refused.clone()));
+        assert_eq!(entry, Err(refused.clone().into()));
     }
     assert_eq!(memory.locate(&binding), Err(refused.clone()));
     assert_eq!(memory.spans(&binding), Err(refused.clone()));
@@ -61,7 +61,7 @@ fn a_freed_handle_is_refused_by_name() {
         assert_eq!(memory.spans(&binding), Err(refused.clone()));
         assert!(memory.binding(buffer).is_none());
         let entry = memory.enter("kernel", &[field.binding()], std::slice::from_ref(&binding));
-        assert_eq!(entry, Err(refused.clone()));
+        assert_eq!(entry, Err(refused.clone().into()));
         let watched = memory.watch(&binding).err();
         assert_eq!(watched, Some(ReadRefusal::Handle(refused.clone())));
     }
@@ -81,7 +81,7 @@ fn a_handle_of_a_lost_device_is_refused_by_name() {
         label: "field".into(),
     };
     let entry = memory.enter("kernel", &[], &[field.binding()]);
-    assert_eq!(entry, Err(lost.clone()));
+    assert_eq!(entry, Err(lost.clone().into()));
     assert_eq!(memory.locate(&field.binding()), Err(lost));
     let report = refused(&mut memory, &field.binding());
     assert_eq!(report.failures[0].kind, FailureKind::DeviceLost);

@@ -49,7 +49,7 @@ fn a_late_failure_reaches_everything_that_read_it() {
     reads(&mut memory, &part(&handles[1], 0, 32));
     assert_eq!(roots(&refused(&mut memory, &b)), ["late"]);
     let report = refused(&mut memory, &d);
-    let path = report.failures[0].path.iter();
+    let path = report.path(&report.ranges[0]).into_iter();
     let works: Vec<&str> = path.map(|step| step.work.as_str()).collect();
     assert_eq!(works, ["kernel b", "kernel c", "kernel d"]);
     assert_eq!(report.failures[0].work, "kernel a");
@@ -222,7 +222,7 @@ fn a_launch_over_a_late_failure_is_skipped_under_its_root() {
     );
     let report = refused(&mut memory, &view.binding());
     assert_eq!(
-        (roots(&report), report.failures[0].path.len()),
+        (roots(&report), report.path(&report.ranges[0]).len()),
         (vec!["late"], 1)
     );
 }

@@ -9,7 +9,7 @@ use wellwritten_memory::{Handle, UnwrittenReport};
 
 /// The steps to the first failure: what was skipped, what it needed, what it left.
 fn steps(report: &UnwrittenReport) -> Vec<(&str, &str, &str)> {
-    let path = report.failures[0].path.iter();
+    let path = report.path(&report.ranges[0]).into_iter();
     path.map(|step| {
         let (needed, produced) = (&step.needed.label, &step.produced.label);
         (step.work.as_str(), needed.as_str(), produced.as_str())
@@ -160,7 +160,7 @@ fn a_loop_that_skips_into_new_buffers_does_not_grow_the_graph() {
     }
     let report = refused(&mut memory, &last.binding());
     assert_eq!(roots(&report), ["root"]);
-    let path = &report.failures[0].path;
+    let path = report.path(&report.ranges[0]);
     assert_eq!(path[0].needed.buffer_id, first.id());
     assert_eq!(path.last().expect("a skip").produced.buffer_id, last.id());
     assert!(memory.failure_graph().steps[1].parent.is_some());

@@ -1,8 +1,8 @@
 //! What the behaviours share: a server that logs, buffers of 64 bytes, and a word for every usual step.
 
 use wellwritten_memory::{
-    BufferBinding, BytesStorage, Entry, ExecuteScope, Failure, FailureKind, Handle,
-    MemoryConfiguration, MemoryManagement, ReadRefusal, Storage, SubmissionId, TaintSpan,
+    BufferBinding, BytesStorage, Entry, ExecuteScope, Failure, FailureKind, FailureStore, Handle,
+    MemoryConfiguration, MemoryManagement, ReadRefusal, Storage, StreamId, SubmissionId, TaintSpan,
     Uninitialized, UnitId, UnwrittenReport, Watched, WriteScoped,
 };
 
@@ -15,13 +15,13 @@ pub struct Server {
 }
 
 impl WriteScoped for Server {
-    type Storage = BytesStorage;
+    type Streams = Memory;
 
-    fn memory(&mut self) -> &mut Memory {
+    fn streams(&mut self) -> &mut Memory {
         &mut self.memory
     }
 
-    fn log_failure(&mut self, work: &str, failure: &Failure) {
+    fn log_failure(&mut self, _: StreamId, work: &str, failure: &Failure) {
         self.log.push(format!("{work}: {failure}"));
     }
 }
@@ -173,7 +173,8 @@ pub fn scope<'s>(
     for output in outputs {
         set.push(output.clone());
     }
-    ExecuteScope::launching(server, work, inputs, set).expect("usable bindings")
+    ExecuteScope::launching(server, work, StreamId::default(), inputs, set)
+        .expect("usable bindings")
 }
 
 /// How often to repeat what must not grow: a million times with `WELLWRITTEN_LONG=1`.

@@ -5,7 +5,9 @@ use crate::support::{
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
-use wellwritten_memory::{Entry, ExecuteScope, FailureKind, ScopedOutcome, TaintState};
+use wellwritten_memory::{
+    Entry, ExecuteScope, FailureKind, FailureStore, ScopedOutcome, StreamId, TaintState,
+};
 
 #[test]
 fn a_body_that_succeeds_leaves_no_node() {
@@ -109,7 +111,9 @@ fn every_ending_hands_the_write_set_back() {
             "refused" => vec![gone],
             _ => vec![],
         };
-        let Ok(scope) = ExecuteScope::launching(&mut server, ending, &inputs, set) else {
+        let Ok(scope) =
+            ExecuteScope::launching(&mut server, ending, StreamId::default(), &inputs, set)
+        else {
             assert_eq!(ending, "refused");
             continue;
         };

@@ -126,7 +126,7 @@ impl Run<'_> {
         let refused = HandleError::Foreign { buffer };
         writes.push(foreign.binding());
         let entry = self.memory.enter("misuse", &reads, &writes);
-        same!(entry, Err(refused.clone()), "a foreign binding");
+        same!(entry, Err(refused.clone().into()), "a foreign binding");
         let watch = self.memory.watch(&foreign.binding()).err();
         let refused = Some(ReadRefusal::Handle(refused));
         same!(watch, refused, "a read of a foreign binding");

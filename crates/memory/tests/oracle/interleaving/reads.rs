@@ -4,8 +4,7 @@ use super::byte_model::{Fate, stretches};
 use super::{Run, Sabotage, Told, fate_of, same};
 use std::collections::BTreeSet;
 use wellwritten_memory::{
-    BufferBinding, FailureId, ReadRefusal, ReportedFailure, UnwrittenRange, UnwrittenReport, Watch,
-    Watched,
+    BufferBinding, FailureId, ReadRefusal, UnwrittenRange, UnwrittenReport, Watch, Watched,
 };
 
 const MOST_FLIGHTS: usize = 6;
@@ -55,8 +54,9 @@ impl Run<'_> {
             Err(ReadRefusal::Unwritten(mut report)) => {
                 same!(true, stale, "{what} was refused");
                 if self.lies(Sabotage::ShortPath) {
-                    for failure in &mut report.failures {
-                        failure.path.pop();
+                    for range in &mut report.ranges {
+                        let parent = range.step.map(|step| report.steps[step as usize].parent);
+                        range.step = parent.flatten();
                     }
                 }
                 self.compare_report(&report, start, &writers)?;
@@ -159,31 +159,27 @@ impl Run<'_> {
         for (bytes, writer) in stretches(writers) {
             let end = at + bytes as u64;
             let fate = self.model.fate(writer);
-            let over = |range: &&UnwrittenRange| range.start < end && at < range.end;
-            let told = report.ranges.iter().find(over);
-            if let (Some(range), Some(_)) = (told, fate.root()) {
+            let mut reached = at;
+            for range in &report.ranges {
+                if range.end <= at || end <= range.start {
+                    continue;
+                }
                 let mut failures = report.failures.iter();
                 let named = failures.find(|failure| failure.id == range.failure_id);
                 let root = named.map(|failure| failure.message.as_str());
-                same!(
-                    fate_of(range.state, root),
-                    *fate,
-                    "bytes {at}..{end} in the report"
-                );
-                let all = range.start <= at && end <= range.end;
-                same!(all, true, "the report covers {at}..{end}");
-            } else {
-                let trusted = fate.root().is_none();
-                same!(
-                    told.is_none(),
-                    trusted,
-                    "bytes {at}..{end} are not in the report"
-                );
+                let what = format!("bytes {at}..{end} in the report");
+                same!(fate_of(range.state, root), *fate, "{what}");
+                same!(range.start <= reached, true, "{what}: no gap");
+                reached = range.end.min(end);
+                self.compare_path(range, report, writer)?;
             }
+            let stale = fate.root().is_some();
+            same!(
+                reached,
+                if stale { end } else { at },
+                "what of {at}..{end} is in the report"
+            );
             at = end;
-        }
-        for failure in &report.failures {
-            self.compare_path(failure, report, start, writers)?;
         }
         let text = report.to_string();
         same!(
@@ -194,40 +190,32 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The path of a failure leads, each step reading what the one before left, to the first byte that
-    /// carries it.
+    /// The path to a range leads, each step reading what the one before left, from the failure to the range;
+    /// its last step is the work that was to write the range.
     fn compare_path(
         &self,
-        failure: &ReportedFailure,
+        range: &UnwrittenRange,
         report: &UnwrittenReport,
-        start: usize,
-        writers: &[usize],
+        writer: usize,
     ) -> Told<()> {
-        let what = &failure.message;
-        let mut ranges = report.ranges.iter();
-        let first = ranges.find(|range| range.failure_id == failure.id);
-        let first = first.ok_or_else(|| format!("no range under {what}"))?.start;
-        let writer = writers[first as usize - start];
+        let path = report.path(range);
+        let what = format!("the path to [{}, {})", range.start, range.end);
         let skipped = matches!(self.model.fate(writer), Fate::Skipped(_));
-        let end = failure.path.last().map(|step| step.work.as_str());
+        let end = path.last().map(|step| step.work.as_str());
         let expected = skipped.then(|| self.model.work(writer));
-        same!(end, expected, "the last step to byte {first}");
-        for pair in failure.path.windows(2) {
+        same!(end, expected, "the last step of {what}");
+        for pair in path.windows(2) {
             let (left, needed) = (&pair[0].produced, &pair[1].needed);
             let reads_it = left.start < needed.end && needed.start < left.end;
-            same!(
-                (&left.label, true),
-                (&needed.label, reads_it),
-                "path of {what}"
-            );
+            same!((&left.label, true), (&needed.label, reads_it), "{what}");
         }
-        if let Some(last) = failure.path.last() {
+        if let Some(last) = path.last() {
             let place = &last.produced;
-            let leads_here = place.start <= first && first < place.end;
+            let leads_here = place.start <= range.start && range.end <= place.end;
             same!(
                 (&place.label, leads_here),
                 (&report.label, true),
-                "end of the path of {what}"
+                "the end of {what}"
             );
         }
         Ok(())

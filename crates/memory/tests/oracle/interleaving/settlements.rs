@@ -1,7 +1,7 @@
 //! What a run learns late: outcomes of submissions, culprits, and the loss of the device.
 
 use super::{Run, Sabotage, Told, same};
-use wellwritten_memory::{Failure, FailureKind, HandleError, SubmissionId, UnitId};
+use wellwritten_memory::{EnterError, Failure, FailureKind, HandleError, SubmissionId, UnitId};
 
 impl Run<'_> {
     pub(super) fn settle(&mut self) -> Told<()> {
@@ -61,7 +61,7 @@ impl Run<'_> {
         for (id, handle) in &self.handles {
             if self.model.buffers[id].lost {
                 let refused = self.memory.enter("after", &[], &[handle.binding()]);
-                let named = matches!(refused, Err(HandleError::Lost { .. }));
+                let named = matches!(refused, Err(EnterError::Handle(HandleError::Lost { .. })));
                 same!(named, true, "lost {id}: {refused:?}");
             }
         }

@@ -1,0 +1,308 @@
+//! [`StreamCapture`]: the capture window of one pooled stream, and [`Recording`], what it recorded.
+
+use crate::buffers::BufferKey;
+use crate::byte_set::ByteSet;
+use crate::failure::{Failure, FailureKind};
+use crate::handle::BufferBinding;
+use crate::identity::{FailureId, StreamId, UnitId};
+use crate::stream_pool::StreamFactory;
+use alloc::collections::BTreeMap;
+use alloc::rc::Rc;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::convert::Infallible;
+use core::mem;
+
+/// Where a capture window stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CapturePhase {
+    /// No window.
+    #[default]
+    Idle,
+    /// A window is prepared: work on the stream warms up what the recording will use, and is not recorded.
+    Prepared {
+        /// The logical stream that owns the window.
+        owner: StreamId,
+    },
+    /// Work on the stream is recorded.
+    Recording {
+        /// The logical stream that owns the window.
+        owner: StreamId,
+    },
+}
+
+/// Why a window cannot go where it was asked to. Nothing changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CaptureError {
+    /// A window is prepared or recording on this pooled stream already. Its owner ends or aborts it.
+    #[error("{owner} has a capture window open here already")]
+    Open {
+        /// The logical stream that owns it.
+        owner: StreamId,
+    },
+    /// There is no prepared window to begin.
+    #[error("no capture window is prepared on this stream")]
+    NotPrepared,
+    /// The prepared window belongs to another logical stream.
+    #[error("the capture window prepared here belongs to {owner}, not to {caller}")]
+    Foreign {
+        /// The logical stream that owns it.
+        owner: StreamId,
+        /// The logical stream that asked.
+        caller: StreamId,
+    },
+    /// There is no recording to end.
+    #[error("no capture window is recording on this stream")]
+    NotRecording,
+}
+
+/// How a window closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CaptureEnd {
+    /// Everything in it ended clean: what [`StreamCapture::take_recorded`] gives can be sealed.
+    Sealable,
+    /// Work in it failed, was skipped or was torn down: the recording lacks that work and must not be sealed.
+    /// [`StreamCapture::take_failure`] says why.
+    Doomed,
+    /// Another logical stream than the owner closed it: it is abandoned, and nothing of it can be sealed.
+    Abandoned {
+        /// The logical stream whose window it was.
+        owner: StreamId,
+    },
+}
+
+/// What doomed a window: its first failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WindowFailure {
+    /// The failure in the error graph. The graph may have let go of it since; this copy says what it was.
+    pub id: Option<FailureId>,
+    /// The work that failed or was skipped.
+    pub work: String,
+    /// The root failure.
+    pub failure: Failure,
+}
+
+/// What a window recorded, each range of bytes once: the read and the write set of a sealed graph.
+///
+/// It keeps no buffer alive. Replaying a graph after one of its buffers was freed is refused by name.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    reads: Vec<BufferBinding>,
+    writes: Vec<BufferBinding>,
+}
+
+impl Recording {
+    /// What the recorded work reads and nothing in the recording wrote before: what a replay depends on.
+    #[must_use]
+    pub fn reads(&self) -> &[BufferBinding] {
+        &self.reads
+    }
+
+    /// What the recorded work writes.
+    #[must_use]
+    pub fn writes(&self) -> &[BufferBinding] {
+        &self.writes
+    }
+
+    /// Whether nothing was recorded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.reads.is_empty() && self.writes.is_empty()
+    }
+}
+
+/// Which window of which pooled stream a unit of work was entered in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WindowKey {
+    /// The logical stream of the unit; it finds the pooled one.
+    pub(crate) stream: StreamId,
+    pub(crate) number: u64,
+}
+
+/// A range of a buffer: what a window records is told apart by it.
+type Extent = (BufferKey, u64, u64);
+
+fn extent(binding: &BufferBinding) -> Extent {
+    let range = binding.range();
+    (binding.key(), range.start, range.end)
+}
+
+/// The capture window of one pooled stream: where it stands, and what it has recorded.
+///
+/// The write scopes are its only informants: while it records, work that ends clean hands over what it read
+/// and wrote, and work that fails or is skipped dooms the window, as it would be missing from the recording.
+/// Whether recorded work also runs is the server's affair; where it does not, the server claims what was
+/// recorded until a replay writes it.
+#[derive(Debug, Default)]
+pub struct StreamCapture {
+    phase: CapturePhase,
+    /// Counts the windows of this stream, to tell one from the next.
+    number: u64,
+    reads: BTreeMap<Extent, BufferBinding>,
+    writes: BTreeMap<Extent, BufferBinding>,
+    written: ByteSet,
+    failure: Option<WindowFailure>,
+    /// Units entered in this window that have not ended.
+    open: Vec<(UnitId, Rc<str>)>,
+}
+
+impl StreamCapture {
+    /// Where the window stands.
+    #[must_use]
+    pub fn phase(&self) -> CapturePhase {
+        self.phase
+    }
+
+    /// The logical stream that owns the window, if there is one.
+    #[must_use]
+    pub fn owner(&self) -> Option<StreamId> {
+        match self.phase {
+            CapturePhase::Idle => None,
+            CapturePhase::Prepared { owner } | CapturePhase::Recording { owner } => Some(owner),
+        }
+    }
+
+    /// Whether work on the stream is being recorded.
+    #[must_use]
+    pub fn is_recording(&self) -> bool {
+        matches!(self.phase, CapturePhase::Recording { .. })
+    }
+
+    /// Prepares a window for `owner`, from an empty recording: what an earlier one left and nobody took is
+    /// dropped. Refused while one is open.
+    pub fn prepare(&mut self, owner: StreamId) -> Result<(), CaptureError> {
+        if let Some(owner) = self.owner() {
+            return Err(CaptureError::Open { owner });
+        }
+        self.clear();
+        self.phase = CapturePhase::Prepared { owner };
+        Ok(())
+    }
+
+    /// Begins to record in the window that `caller` prepared.
+    pub fn begin(&mut self, caller: StreamId) -> Result<(), CaptureError> {
+        match self.phase {
+            CapturePhase::Idle => Err(CaptureError::NotPrepared),
+            CapturePhase::Recording { owner } => Err(CaptureError::Open { owner }),
+            CapturePhase::Prepared { owner } if owner != caller => {
+                Err(CaptureError::Foreign { owner, caller })
+            }
+            CapturePhase::Prepared { owner } => {
+                self.number += 1;
+                self.phase = CapturePhase::Recording { owner };
+                Ok(())
+            }
+        }
+    }
+
+    /// Closes the window. What it recorded, and what doomed it, can be taken until the next is prepared.
+    /// Work that was entered in it and has not ended is missing from the recording, and dooms it.
+    pub fn end(&mut self, caller: StreamId) -> Result<CaptureEnd, CaptureError> {
+        let CapturePhase::Recording { owner } = self.phase else {
+            return Err(CaptureError::NotRecording);
+        };
+        if let Some((_, work)) = self.open.first() {
+            let torn_down = WindowFailure {
+                id: None,
+                work: work.to_string(),
+                failure: Failure::new(
+                    FailureKind::TornDown,
+                    "the window was closed before this work told how it ended",
+                ),
+            };
+            self.fail(torn_down);
+        }
+        self.open.clear();
+        self.phase = CapturePhase::Idle;
+        Ok(if owner != caller {
+            CaptureEnd::Abandoned { owner }
+        } else if self.failure.is_some() {
+            CaptureEnd::Doomed
+        } else {
+            CaptureEnd::Sealable
+        })
+    }
+
+    /// Gives the window up, whoever owns it and wherever it stands, with all it recorded.
+    pub fn abort(&mut self) {
+        self.clear();
+        self.phase = CapturePhase::Idle;
+    }
+
+    /// Records work that ended clean. No effect unless the window is recording.
+    pub fn record(&mut self, reads: &[BufferBinding], writes: &[BufferBinding]) {
+        if !self.is_recording() {
+            return;
+        }
+        for read in reads {
+            for range in self.written.missing(read.key(), read.range()) {
+                let external = read.over(range);
+                self.reads.insert(extent(&external), external);
+            }
+        }
+        for write in writes.iter().filter(|write| write.size_bytes() > 0) {
+            self.written.insert(write.key(), write.range());
+            self.writes.insert(extent(write), write.clone());
+        }
+    }
+
+    /// Dooms the window; its first failure wins. No effect unless it is recording.
+    pub fn fail(&mut self, failure: WindowFailure) {
+        if self.is_recording() {
+            self.failure.get_or_insert(failure);
+        }
+    }
+
+    /// The failure that doomed the window, once.
+    pub fn take_failure(&mut self) -> Option<WindowFailure> {
+        self.failure.take()
+    }
+
+    /// What the closed window recorded, once; each range of bytes is in it once. Nothing while it records.
+    pub fn take_recorded(&mut self) -> Recording {
+        if self.is_recording() {
+            return Recording::default();
+        }
+        Recording {
+            reads: mem::take(&mut self.reads).into_values().collect(),
+            writes: mem::take(&mut self.writes).into_values().collect(),
+        }
+    }
+
+    /// The number of the window that records now.
+    pub(crate) fn recording(&self) -> Option<u64> {
+        self.is_recording().then_some(self.number)
+    }
+
+    /// Work was entered in this window.
+    pub(crate) fn opened(&mut self, unit: UnitId, work: &Rc<str>) {
+        self.open.push((unit, Rc::clone(work)));
+    }
+
+    /// Work that was entered in this window told how it ended.
+    pub(crate) fn closed(&mut self, unit: UnitId) {
+        self.open.retain(|(open, _)| *open != unit);
+    }
+
+    fn clear(&mut self) {
+        self.reads.clear();
+        self.writes.clear();
+        self.written.clear();
+        self.failure = None;
+        self.open.clear();
+    }
+}
+
+/// Makes the windows of a pool of streams.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Windows;
+
+impl StreamFactory for Windows {
+    type Stream = StreamCapture;
+    type Error = Infallible;
+
+    fn create(&mut self) -> Result<StreamCapture, Infallible> {
+        Ok(StreamCapture::default())
+    }
+}
