@@ -14,6 +14,11 @@
 //! | A.6 | the write set comes back | `write_scope::every_ending_hands_the_write_set_back` |
 //! | A.7 | a skip mints nothing and names the root | `write_scope::a_skip_...` |
 //! | A.8 | a partial host write releases exactly its bytes | `claims::a_partial_write_releases_exactly_its_bytes` |
+//! | A.9 | a failed scope dooms the open window | `windows::a_failed_scope_dooms_the_open_window_which_names_it` |
+//! | A.10 | so does a skipped one | `windows::a_skipped_scope_dooms_the_open_window_with_the_root` |
+//! | A.11 | a window records exactly the write sets of clean scopes | `windows::a_clean_scope_hands_the_window_...` |
+//! | A.12 | outside a window: no doom, no record | `windows::outside_a_window_...`, `windows::a_window_of_another_...` |
+//! | A.13 | how a window opens and closes, and records each range once | the rest of `windows` |
 //! | A.14 | claims are set, cut, counted once and fused | the rest of `claims` |
 //! | A.15 | skip chains | `skip_chains` |
 //! | A.16 | unallocated buffers; caps | `pools::a_failed_reservation_reads_as_unallocated`, `pools::a_full_pool_...` |
@@ -29,4 +34,5 @@ mod pools;
 mod skip_chains;
 mod support;
 mod views;
+mod windows;
 mod write_scope;

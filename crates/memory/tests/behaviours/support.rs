@@ -49,8 +49,18 @@ pub fn memory_of(configuration: MemoryConfiguration) -> Memory {
 }
 
 pub fn server() -> Server {
+    server_of_streams(1)
+}
+
+/// A server whose logical streams fold onto at most `max_streams` pooled ones.
+pub fn server_of_streams(max_streams: u32) -> Server {
     Server {
-        memory: memory(),
+        memory: MemoryManagement::with_streams(
+            BytesStorage::new(16, u64::MAX),
+            MemoryConfiguration::ExclusivePages,
+            Uninitialized::Trust,
+            max_streams.try_into().expect("at least one"),
+        ),
         log: Vec::new(),
     }
 }
@@ -163,18 +173,26 @@ pub fn is_empty_when_swept<S: Storage>(memory: &mut MemoryManagement<S>) {
     );
 }
 
+/// The scope of a launch on the stream 0.
 pub fn scope<'s>(
     server: &'s mut Server,
     work: &'s str,
     inputs: &[BufferBinding],
     outputs: &[BufferBinding],
 ) -> ExecuteScope<'s, Server> {
+    scope_on(server, work, StreamId::default(), inputs, outputs)
+}
+
+pub fn scope_on<'s>(
+    server: &'s mut Server,
+    work: &'s str,
+    stream: StreamId,
+    inputs: &[BufferBinding],
+    outputs: &[BufferBinding],
+) -> ExecuteScope<'s, Server> {
     let mut set = server.memory.write_set();
-    for output in outputs {
-        set.push(output.clone());
-    }
-    ExecuteScope::launching(server, work, StreamId::default(), inputs, set)
-        .expect("usable bindings")
+    set.extend_from_slice(outputs);
+    ExecuteScope::launching(server, work, stream, inputs, set).expect("usable bindings")
 }
 
 /// How often to repeat what must not grow: a million times with `WELLWRITTEN_LONG=1`.
