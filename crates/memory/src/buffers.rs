@@ -7,7 +7,6 @@ use crate::taint::Taint;
 use alloc::collections::VecDeque;
 use alloc::rc::{Rc, Weak};
 use alloc::vec::Vec;
-use hashbrown::HashMap;
 
 /// How many freed buffers are remembered for incremental snapshots.
 const GONE_REMEMBERED: usize = 1024;
@@ -61,7 +60,6 @@ pub(crate) struct BufferKey {
 #[derive(Debug)]
 pub(crate) struct Buffers {
     slots: Slots<Buffer>,
-    slot_by_id: HashMap<BufferId, u32>,
     next_id: BufferId,
     revision: u64,
     newest: Option<u32>,
@@ -75,7 +73,6 @@ impl Buffers {
     pub(crate) fn new() -> Self {
         Self {
             slots: Slots::new(),
-            slot_by_id: HashMap::new(),
             next_id: BufferId::FIRST,
             revision: 0,
             newest: None,
@@ -113,7 +110,6 @@ impl Buffers {
             changed_after: None,
         });
         debug_assert_eq!(slot, key.slot);
-        self.slot_by_id.insert(key.id, slot);
         self.revision += 1;
         self.link(slot);
     }
@@ -121,7 +117,6 @@ impl Buffers {
     pub(crate) fn remove(&mut self, key: BufferKey) -> Option<Buffer> {
         self.get(key)?;
         self.unlink(key.slot);
-        self.slot_by_id.remove(&key.id);
         self.revision += 1;
         if self.gone.len() == GONE_REMEMBERED
             && let Some((revision, _)) = self.gone.pop_front()
@@ -152,9 +147,9 @@ impl Buffers {
         Some(BufferKey { id, slot })
     }
 
-    /// The key of a buffer that is known by its id only.
+    /// The key of a buffer that is known by its id only, at the cost of a look at every buffer.
     pub(crate) fn find(&self, id: BufferId) -> Option<BufferKey> {
-        let slot = *self.slot_by_id.get(&id)?;
+        let (slot, _) = self.slots.iter().find(|(_, buffer)| buffer.id == id)?;
         Some(BufferKey { id, slot })
     }
 

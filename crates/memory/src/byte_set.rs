@@ -2,13 +2,13 @@
 
 use crate::buffers::BufferKey;
 use crate::byte_range::ByteRange;
-use alloc::collections::BTreeMap;
+use crate::sorted_map::SortedMap;
 use alloc::vec::Vec;
 
 /// A set of bytes: disjoint ranges of buffers, neighbours fused.
 #[derive(Debug, Default)]
 pub(crate) struct ByteSet {
-    end_by_start: BTreeMap<(BufferKey, u64), u64>,
+    end_by_start: SortedMap<(BufferKey, u64), u64>,
 }
 
 impl ByteSet {
@@ -18,12 +18,12 @@ impl ByteSet {
             return;
         }
         let (mut start, mut end) = (range.start, range.end);
-        while let Some((&(_, before), &until)) = self
-            .end_by_start
-            .range((buffer, 0)..=(buffer, end))
-            .next_back()
-            && until >= start
-        {
+        loop {
+            let upto = self.end_by_start.range((buffer, 0)..=(buffer, end));
+            let last = upto.map(|(&(_, start), &end)| (start, end)).next_back();
+            let Some((before, until)) = last.filter(|(_, until)| *until >= start) else {
+                break;
+            };
             self.end_by_start.remove(&(buffer, before));
             start = start.min(before);
             end = end.max(until);

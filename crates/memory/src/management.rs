@@ -367,7 +367,8 @@ impl<S: Storage> MemoryManagement<S> {
             .collect()
     }
 
-    /// The whole of a live buffer, without keeping it alive.
+    /// The whole of a live buffer, without keeping it alive: at the cost of a look at every buffer, for callers
+    /// that know no more than its number.
     pub fn binding(&self, id: BufferId) -> Option<BufferBinding> {
         let key = self.failures.buffers.find(id)?;
         let buffer = self

@@ -5,8 +5,8 @@ use crate::byte_set::ByteSet;
 use crate::failure::{Failure, FailureKind};
 use crate::handle::BufferBinding;
 use crate::identity::{FailureId, StreamId, UnitId};
+use crate::sorted_map::SortedMap;
 use crate::stream_pool::StreamFactory;
-use alloc::collections::BTreeMap;
 use alloc::rc::Rc;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -139,8 +139,8 @@ pub struct StreamCapture {
     phase: CapturePhase,
     /// Counts the windows of this stream, to tell one from the next.
     number: u64,
-    reads: BTreeMap<Extent, BufferBinding>,
-    writes: BTreeMap<Extent, BufferBinding>,
+    reads: SortedMap<Extent, BufferBinding>,
+    writes: SortedMap<Extent, BufferBinding>,
     written: ByteSet,
     failure: Option<WindowFailure>,
     /// Units entered in this window that have not ended.
@@ -264,9 +264,12 @@ impl StreamCapture {
         if self.is_recording() {
             return Recording::default();
         }
+        let bindings = |by_extent: SortedMap<Extent, BufferBinding>| {
+            by_extent.into_iter().map(|(_, binding)| binding).collect()
+        };
         Recording {
-            reads: mem::take(&mut self.reads).into_values().collect(),
-            writes: mem::take(&mut self.writes).into_values().collect(),
+            reads: bindings(mem::take(&mut self.reads)),
+            writes: bindings(mem::take(&mut self.writes)),
         }
     }
 
