@@ -26,12 +26,15 @@
 //! | A.18 | handles of another device, or of a lost one | `handles::a_handle_of_...` |
 
 mod bad_input;
+mod bind;
 mod claims;
 mod endless_storage;
+mod failure_store;
 mod handles;
 mod late_settlement;
 mod pools;
 mod skip_chains;
+mod streams;
 mod support;
 mod views;
 mod windows;

@@ -39,6 +39,7 @@ struct Operation {
 
 #[derive(Clone, Debug)]
 pub struct ModelBuffer {
+    pub label: String,
     /// The last writer of each byte.
     pub writer: Vec<usize>,
     /// The value of each byte, where its last writer is clean.
@@ -48,10 +49,11 @@ pub struct ModelBuffer {
 }
 
 impl ModelBuffer {
-    /// A buffer of zeros, all of them written by `writer`.
-    pub fn new(size: usize, writer: usize) -> Self {
+    /// A buffer of zeros that nothing has written yet.
+    pub fn new(label: &str, size: usize) -> Self {
         Self {
-            writer: vec![writer; size],
+            label: label.into(),
+            writer: vec![0; size],
             value: vec![0; size],
             unallocated: false,
             lost: false,
@@ -101,6 +103,13 @@ impl ByteModel {
         number
     }
 
+    /// An operation that wrote the whole of a buffer.
+    pub fn write_all(&mut self, buffer: u64, work: &str, fate: Fate) {
+        let operation = self.operation(work, fate);
+        let buffer = self.buffers.get_mut(&buffer).expect("a live buffer");
+        buffer.writer.fill(operation);
+    }
+
     fn known(&mut self, operation: usize) -> &mut Operation {
         self.operations.get_mut(&operation).expect("not forgotten")
     }
@@ -131,13 +140,13 @@ impl ByteModel {
     }
 
     /// The last writers of a range, each stretch once.
-    fn writers(&self, &(buffer, start, end): &Bytes) -> impl Iterator<Item = usize> {
+    pub fn writers(&self, &(buffer, start, end): &Bytes) -> impl Iterator<Item = usize> {
         let writers = &self.buffers[&buffer].writer[start..end];
         stretches(writers).into_iter().map(|(_, writer)| writer)
     }
 
     /// The roots of the stale bytes among these.
-    fn roots(&self, bytes: &Bytes) -> BTreeSet<String> {
+    pub fn roots(&self, bytes: &Bytes) -> BTreeSet<String> {
         let roots = self.writers(bytes).map(|writer| self.fate(writer).root());
         roots.flatten().map(String::from).collect()
     }

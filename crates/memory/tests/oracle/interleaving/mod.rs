@@ -6,6 +6,7 @@
 mod byte_model;
 mod choices;
 mod comparison;
+mod driver;
 mod launches;
 mod operations;
 mod plan;
@@ -20,9 +21,11 @@ pub use sabotage::Sabotage;
 use byte_model::{ByteModel, Bytes, Fate};
 use reads::Flight;
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::ops::AddAssign;
 use wellwritten_memory::{
-    BufferBinding, BytesStorage, Handle, MemoryManagement, TaintState, UnitId, Watch,
+    BufferBinding, BytesStorage, Handle, MemoryConfiguration, MemoryManagement, StreamId,
+    TaintState, UnitId, Watch,
 };
 
 /// `Err` says where manager and model first differed.
@@ -65,6 +68,10 @@ macro_rules! same {
 }
 use same;
 
+/// Every run has more logical streams than pooled ones.
+const LOGICAL_STREAMS: usize = 8;
+const POOLED_STREAMS: NonZeroU32 = NonZeroU32::new(4).expect("not zero");
+
 struct Run<'run> {
     plan: &'run Plan,
     choices: &'run mut dyn Choices,
@@ -87,7 +94,12 @@ pub fn run(plan: &Plan, choices: &mut dyn Choices) -> Told<Compared> {
     let mut run = Run {
         plan,
         choices,
-        memory: MemoryManagement::new(storage, plan.configuration.clone(), plan.uninitialized),
+        memory: MemoryManagement::with_streams(
+            storage,
+            plan.configuration.clone(),
+            plan.uninitialized,
+            POOLED_STREAMS,
+        ),
         model: ByteModel::default(),
         handles: BTreeMap::new(),
         open: BTreeMap::new(),
@@ -142,7 +154,7 @@ impl Run<'_> {
                 Ok(())
             }
             52 if self.choices.once_in(8) => self.lose(),
-            53 if self.choices.once_in(3) => {
+            53 if self.shares_pages() && self.choices.once_in(3) => {
                 self.fail_page();
                 Ok(())
             }
@@ -152,8 +164,21 @@ impl Run<'_> {
                 Ok(())
             }
             56 => self.misuse(),
+            57..59 => self.bind(),
+            59 => self.taint(),
+            60..62 => self.write(),
+            62..64 => self.ask(),
             _ => self.launch(),
         }
+    }
+
+    /// Only shared pages fail: an exclusive one is taken from the books of the wrong pooled stream.
+    fn shares_pages(&self) -> bool {
+        self.plan.configuration != MemoryConfiguration::ExclusivePages
+    }
+
+    fn some_stream(&mut self) -> StreamId {
+        StreamId(self.choices.below(LOGICAL_STREAMS) as u64)
     }
 
     /// A buffer that still has bytes, or never had any.

@@ -17,21 +17,32 @@ impl Run<'_> {
         }
         let size = 1 + self.choices.below(LARGEST_BUFFER);
         let label = self.label();
-        let made = self.memory.reserve(size as u64, &label);
+        let stream = self.some_stream();
+        let made = self.memory.reserve_on(stream, size as u64, &label);
         let made = made.map_err(|error| error.to_string())?;
+        let id = made.handle.id().get();
+        let buffer = ModelBuffer::new(&label, size);
+        self.model.buffers.insert(id, buffer);
+        self.handles.insert(id, made.handle);
+        self.place_anew(id, made.recycled)
+    }
+
+    /// A buffer has new bytes: fresh ones, or old ones that are filled at once.
+    pub(super) fn place_anew(&mut self, id: u64, recycled: bool) -> Told<()> {
         let fresh = match self.plan.uninitialized {
-            Uninitialized::Refuse if !made.recycled => Fate::Failed(
+            Uninitialized::Refuse if !recycled => Fate::Failed(
                 "nothing has written these bytes since they were allocated".to_string(),
             ),
             _ => Fate::Clean,
         };
-        let fresh = self.model.operation(&label, fresh);
-        let id = made.handle.id().get();
-        self.model.buffers.insert(id, ModelBuffer::new(size, fresh));
-        let binding = made.handle.binding();
-        self.handles.insert(id, made.handle);
-        if made.recycled {
+        let buffer = self.model.buffers.get_mut(&id).expect("a live buffer");
+        buffer.unallocated = false;
+        buffer.value.fill(0);
+        let label = buffer.label.clone();
+        self.model.write_all(id, &label, fresh);
+        if recycled {
             self.compared.recycled += 1;
+            let binding = self.handles[&id].binding();
             let bindings = std::slice::from_ref(&binding);
             let Ok(Entry::Entered(unit)) = self.memory.enter("fill", &[], bindings) else {
                 return Err("a fill was not entered".into());
@@ -51,13 +62,14 @@ impl Run<'_> {
         let root = format!("no room {}", self.number);
         let failure = Failure::new(FailureKind::OutOfMemory, root.clone());
         let handle = self.memory.reserve_failed(size as u64, &label, failure);
-        let failed = self.model.operation(&label, Fate::Failed(root));
+        let id = handle.id().get();
         let buffer = ModelBuffer {
             unallocated: true,
-            ..ModelBuffer::new(size, failed)
+            ..ModelBuffer::new(&label, size)
         };
-        self.model.buffers.insert(handle.id().get(), buffer);
-        self.handles.insert(handle.id().get(), handle);
+        self.model.buffers.insert(id, buffer);
+        self.model.write_all(id, &label, Fate::Failed(root));
+        self.handles.insert(id, handle);
         Ok(())
     }
 
