@@ -18,7 +18,8 @@ pub struct FailureId(#[cfg_attr(feature = "typescript", tsify(type = "bigint"))]
 /// Identity of one unit of work: a launch, a copy or a host write. Never reused.
 ///
 /// It packs the slot of the unit's table and how many units had that slot before, so that finding the
-/// unit takes no search; its number says nothing about age.
+/// unit takes no search; its number says nothing about age. It means something only to the manager that handed
+/// it out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
@@ -46,12 +47,6 @@ macro_rules! minted {
             pub fn get(self) -> u64 {
                 self.0.get()
             }
-
-            /// The id with this number; `None` for zero, which no id has.
-            #[must_use]
-            pub fn from_u64(number: u64) -> Option<Self> {
-                NonZeroU64::new(number).map(Self)
-            }
         }
 
         impl fmt::Display for $name {
@@ -66,6 +61,12 @@ macro_rules! minted {
 macro_rules! counted {
     ($name:ident) => {
         impl $name {
+            /// The id with this number; `None` for zero, which no id has.
+            #[must_use]
+            pub fn from_u64(number: u64) -> Option<Self> {
+                NonZeroU64::new(number).map(Self)
+            }
+
             /// The first id a counter hands out.
             pub(crate) const FIRST: Self = Self(NonZeroU64::MIN);
 

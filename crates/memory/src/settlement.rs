@@ -25,6 +25,16 @@ pub(crate) enum Cause {
     Read { needed: Place, parent: Provenance },
 }
 
+/// What a failure still has to reach, and what is held until it has.
+#[derive(Default)]
+struct Failing {
+    /// Units that read bytes of units that failed.
+    readers: VecDeque<(UnitId, Cause)>,
+    held: Vec<StepId>,
+    /// Buffers that are freed but were to be written.
+    freed: Vec<BufferKey>,
+}
+
 impl Failures {
     /// The outcome of a submission is known. False, and no effect, where nothing waits for it.
     pub(crate) fn settle(
@@ -158,57 +168,64 @@ impl Failures {
         first: impl IntoIterator<Item = (UnitId, Cause)>,
         root: FailureId,
     ) {
-        let mut failed: VecDeque<(UnitId, Cause)> = first.into_iter().collect();
-        let mut held: Vec<StepId> = Vec::new();
-        let mut freed: Vec<BufferKey> = Vec::new();
-        while let Some((id, cause)) = failed.pop_front() {
-            let Some(unit) = self.units.remove(id) else {
-                continue;
-            };
-            self.graph.note_change();
-            if let Progress::Running { provisional } = unit.progress {
-                self.end_scope(provisional);
-            }
-            self.doom_late(id, &unit, root);
-            // One claim for each of its write places, in their order.
-            let claims: SmallVec<[Claim; 4]> = match &cause {
-                Cause::Own => unit.writes.iter().map(|_| Claim::Failed(root)).collect(),
-                Cause::Read { needed, parent } => unit
-                    .writes
-                    .iter()
-                    .map(|place| {
-                        let step = self.graph.step(*parent, &unit.work, needed, place);
-                        held.push(step);
-                        if self.buffers.get(place.key).is_none() {
-                            freed.push(place.key);
-                        }
-                        Claim::Skipped(step)
-                    })
-                    .collect(),
-            };
-            for (place, claim) in unit.writes.iter().zip(&claims) {
-                for range in self.owned(id, place) {
-                    self.set(place.key, range, Some(*claim));
-                }
-            }
-            for &number in &unit.watches {
-                self.fail_pieces(number, id, |at| claims[unit.place_of(at)]);
-            }
-            for dependent in &unit.dependents {
-                let Some(parent) = claims[unit.place_of(dependent.at)].provenance() else {
-                    continue;
-                };
-                let needed = dependent.needed.clone();
-                failed.push_back((dependent.unit, Cause::Read { needed, parent }));
-            }
-            self.units.keep(unit);
+        let mut failing = Failing::default();
+        for (id, cause) in first {
+            self.fail_unit(id, &cause, root, &mut failing);
         }
-        for buffer in freed {
+        while let Some((id, cause)) = failing.readers.pop_front() {
+            self.fail_unit(id, &cause, root, &mut failing);
+        }
+        for buffer in failing.freed {
             self.graph.fade(buffer);
         }
-        for step in held {
+        for step in failing.held {
             self.graph.release(Provenance::Step(step));
         }
+    }
+
+    fn fail_unit(&mut self, id: UnitId, cause: &Cause, root: FailureId, failing: &mut Failing) {
+        let Some(unit) = self.units.remove(id) else {
+            return;
+        };
+        self.graph.note_change();
+        if let Progress::Running { provisional } = unit.progress {
+            self.end_scope(provisional);
+        }
+        self.doom_late(id, &unit, root);
+        // One claim for each of its write places, in their order.
+        let claims: SmallVec<[Claim; 4]> = match cause {
+            Cause::Own => unit.writes.iter().map(|_| Claim::Failed(root)).collect(),
+            Cause::Read { needed, parent } => unit
+                .writes
+                .iter()
+                .map(|place| {
+                    let step = self.graph.step(*parent, &unit.work, needed, place);
+                    failing.held.push(step);
+                    if self.buffers.get(place.key).is_none() {
+                        failing.freed.push(place.key);
+                    }
+                    Claim::Skipped(step)
+                })
+                .collect(),
+        };
+        for (place, claim) in unit.writes.iter().zip(&claims) {
+            for range in self.owned(id, place) {
+                self.set(place.key, range, Some(*claim));
+            }
+        }
+        for &number in &unit.watches {
+            self.fail_pieces(number, id, |at| claims[unit.place_of(at)]);
+        }
+        for dependent in &unit.dependents {
+            let Some(parent) = claims[unit.place_of(dependent.at)].provenance() else {
+                continue;
+            };
+            let needed = dependent.needed.clone();
+            failing
+                .readers
+                .push_back((dependent.unit, Cause::Read { needed, parent }));
+        }
+        self.units.keep(unit);
     }
 
     /// Work that was entered in a capture window failed after all.

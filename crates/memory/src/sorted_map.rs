@@ -226,6 +226,12 @@ impl<K> SortedSet<K> {
         self.keys.is_empty()
     }
 
+    /// For how many there is room.
+    #[must_use]
+    pub const fn capacity(&self) -> usize {
+        self.keys.entries.capacity()
+    }
+
     /// Every one in order.
     #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &K> + ExactSizeIterator {

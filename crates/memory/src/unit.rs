@@ -79,6 +79,9 @@ impl Unit {
         self.inputs.clear();
         self.watches.clear();
         self.dependents.clear();
+        if self.inputs.capacity() > LARGEST_SPARE {
+            self.inputs = SortedSet::new();
+        }
         if self.dependents.capacity() > LARGEST_SPARE {
             self.dependents = Vec::new();
         }
@@ -130,7 +133,7 @@ pub(crate) struct Units {
     spare: Vec<Box<Unit>>,
 }
 
-/// Lists that grew beyond this are not kept.
+/// Lists that grew beyond this many entries are not kept.
 const LARGEST_SPARE: usize = 1024;
 
 impl Units {

@@ -1,6 +1,6 @@
 //! How a unit of work enters its write scope and ends: memory.md's write scope, on [`Failures`].
 
-use crate::buffers::{BufferKey, Standing};
+use crate::buffers::Standing;
 use crate::error_graph::Provenance;
 use crate::failure::Failure;
 use crate::failures::{Failures, Submission};
@@ -8,15 +8,13 @@ use crate::handle::{BufferBinding, HandleError};
 use crate::identity::{FailureId, StreamId, SubmissionId, UnitId};
 use crate::region::Place;
 use crate::settlement::Cause;
-use crate::sorted_map::SortedSet;
 use crate::stream_capture::{WindowFailure, WindowKey};
 use crate::taint::Claim;
 use crate::unit::{Dependent, Progress, Unit, Windowed};
 use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::string::ToString;
-use alloc::vec::Vec;
-use core::iter;
+use core::{iter, mem};
 
 /// How a unit of work may go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,14 +48,6 @@ pub enum EnterError {
     },
 }
 
-/// A unit whose pending bytes are read.
-struct Input {
-    unit: UnitId,
-    needed: Place,
-    /// One of the bytes read.
-    at: (BufferKey, u64),
-}
-
 impl Failures {
     /// Enters the write scope of `work`, or skips it.
     #[inline]
@@ -69,7 +59,7 @@ impl Failures {
         writes: &[BufferBinding],
     ) -> Result<Entry, EnterError> {
         // What nearly every launch is: it reads clean buffers, and nothing records it.
-        let is_usual = !self.windows_used
+        let is_usual = !(self.windows_used && self.is_window_near(stream))
             && reads.iter().all(|binding| {
                 self.placed(binding)
                     .is_some_and(|buffer| buffer.taint.is_clean())
@@ -123,15 +113,14 @@ impl Failures {
             self.skip(&work, &needed, parent, writes)?;
             return Ok(Entry::Skipped { failure });
         }
-        let inputs = self.pending_inputs(reads)?;
         let mut unit = self.units.spare();
         unit.work = work;
+        self.depend(&mut unit, reads);
         // No byte of an unallocated buffer is among them: those have been skipped for.
         for binding in writes.iter().filter(|binding| binding.size_bytes() > 0) {
             unit.writes.push(self.place(binding)?);
         }
         let unit = self.open(unit);
-        self.depend(unit, inputs);
         if let Some(window) = window {
             self.open_in_window(unit, window, reads, writes);
         }
@@ -168,9 +157,16 @@ impl Failures {
     /// Claims the places of a unit that something held.
     #[inline(never)]
     fn claim_rest(&mut self, id: UnitId) {
-        let places = self.units.get(id).map(|unit| unit.writes.clone());
-        for place in places.unwrap_or_default() {
+        let places = self
+            .units
+            .get_mut(id)
+            .map(|unit| mem::take(&mut unit.writes));
+        let places = places.unwrap_or_default();
+        for place in &places {
             self.set(place.key, place.range, Some(Claim::Unit(id)));
+        }
+        if let Some(unit) = self.units.get_mut(id) {
+            unit.writes = places;
         }
     }
 
@@ -222,39 +218,30 @@ impl Failures {
         Ok(())
     }
 
-    /// The pending units that the work reads from, each once, with the input that it is read through.
-    fn pending_inputs(&self, reads: &[BufferBinding]) -> Result<Vec<Input>, HandleError> {
-        let mut inputs: Vec<Input> = Vec::new();
-        let mut seen = SortedSet::new();
+    /// Notes which pending units the unit that is entered next reads from, each once, and tells them. Every
+    /// binding is usable.
+    fn depend(&mut self, reader: &mut Unit, reads: &[BufferBinding]) {
+        let id = self.units.next_id();
+        let Self { buffers, units, .. } = self;
         for binding in reads {
-            let buffer = self.usable(binding)?;
-            for (range, claim) in buffer.taint.within(binding.range()) {
-                if let Claim::Unit(unit) = claim
-                    && seen.insert(unit)
-                {
-                    let needed = self.place(binding)?;
-                    let at = (needed.key, range.start);
-                    inputs.push(Input { unit, needed, at });
-                }
-            }
-        }
-        Ok(inputs)
-    }
-
-    /// Tells the units that the work reads from.
-    fn depend(&mut self, reader: UnitId, inputs: Vec<Input>) {
-        for Input { unit, needed, at } in inputs {
-            // Claiming the write set may have ended a unit that was torn down.
-            let Some(input) = self.units.get_mut(unit) else {
+            let Some(buffer) = buffers.get(binding.key()) else {
                 continue;
             };
-            input.dependents.push(Dependent {
-                unit: reader,
-                needed,
-                at,
-            });
-            if let Some(reader) = self.units.get_mut(reader) {
-                reader.inputs.insert(unit);
+            for (range, claim) in buffer.taint.within(binding.range()) {
+                if let Claim::Unit(input) = claim
+                    && reader.inputs.insert(input)
+                    && let Some(input) = units.get_mut(input)
+                {
+                    input.dependents.push(Dependent {
+                        unit: id,
+                        needed: Place {
+                            key: binding.key(),
+                            label: Rc::clone(&buffer.label),
+                            range: binding.range(),
+                        },
+                        at: (binding.key(), range.start),
+                    });
+                }
             }
         }
     }
@@ -354,6 +341,13 @@ impl Failures {
                 buffers.touch(place.key.slot);
             }
         }
+    }
+
+    /// Whether any window is prepared or recording on the pooled stream of `stream`.
+    #[inline(never)]
+    fn is_window_near(&self, stream: StreamId) -> bool {
+        let window = self.windows.try_get(stream);
+        window.is_some_and(|window| window.owner().is_some())
     }
 
     /// The window that records on the pooled stream of `stream`, if one does; refused where it is another's.
