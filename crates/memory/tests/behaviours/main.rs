@@ -34,6 +34,7 @@ mod handles;
 mod late_settlement;
 mod pools;
 mod skip_chains;
+mod snapshots;
 mod streams;
 mod support;
 mod views;

@@ -60,6 +60,7 @@ fn all_seeds(configuration: &MemoryConfiguration, late: bool, whole: bool) {
         total.refused_reads,
         total.skips,
         total.recycled,
+        total.windows,
     ];
     assert!(!compared.contains(&0), "{total:?}");
     assert!(
@@ -189,4 +190,9 @@ fn canary_a_path_short_of_a_step() {
 #[test]
 fn canary_a_submission_that_a_read_forgot() {
     is_noticed(Sabotage::ForgottenWait, true);
+}
+
+#[test]
+fn canary_a_window_that_recorded_more_than_it_should() {
+    is_noticed(Sabotage::ForgottenRecord, false);
 }

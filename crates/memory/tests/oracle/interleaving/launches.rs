@@ -4,7 +4,7 @@ use super::byte_model::{Bytes, Fate};
 use super::{Run, Sabotage, Told, same};
 use std::collections::BTreeSet;
 use wellwritten_memory::{
-    BufferBinding, Entry, Failure, FailureId, FailureKind, SubmissionId, UnitId,
+    BufferBinding, EnterError, Entry, Failure, FailureId, FailureKind, SubmissionId, UnitId,
 };
 
 impl Run<'_> {
@@ -23,10 +23,20 @@ impl Run<'_> {
             }
         }
         let work = format!("op {}", self.number % 7);
-        let entry = self.memory.enter(&work, &reads, &writes);
+        let stream = self.some_stream();
+        let shut_out = self.is_shut_out(stream);
+        let entry = self.memory.enter_on(stream, &work, &reads, &writes);
+        if shut_out {
+            let named = matches!(entry, Err(EnterError::WindowOpen { .. }));
+            same!(named, true, "a neighbour of a window: {entry:?}");
+            return Ok(());
+        }
         let unit = match entry.map_err(|error| error.to_string())? {
             Entry::Skipped { failure } => {
                 same!(true, skips, "skipped");
+                if let Some(window) = self.recording(stream) {
+                    window.is_doomed = true;
+                }
                 return self.skipped(&work, failure, &reasons, &write_bytes);
             }
             Entry::Entered(unit) => unit,
@@ -40,7 +50,12 @@ impl Run<'_> {
             .model
             .launch(&work, Fate::Pending, &read_bytes, &write_bytes);
         self.model.fill(&write_bytes, value);
-        self.end(unit, operation, &writes);
+        if let Some(window) = self.recording(stream) {
+            window.entered.push(operation);
+        }
+        if self.end(unit, operation, &writes) {
+            self.record(stream, &read_bytes, &write_bytes);
+        }
         Ok(())
     }
 
@@ -61,7 +76,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn end(&mut self, unit: UnitId, operation: usize, writes: &[BufferBinding]) {
+    /// Whether it ended well, as far as is known.
+    fn end(&mut self, unit: UnitId, operation: usize, writes: &[BufferBinding]) -> bool {
         let tears = self.choices.once_in(3);
         let choice = self.choices.below(if self.plan.late { 20 } else { 10 });
         match choice {
@@ -78,14 +94,17 @@ impl Run<'_> {
                 if self.lies(Sabotage::FailedTwice) {
                     self.fail_again(writes, &failure);
                 }
+                false
             }
             3 if tears => {
                 let root = "the work entered its write scope and never told how it ended";
                 self.model.tear(operation, root);
+                false
             }
             3..=9 => {
                 self.memory.finish_clean(unit);
                 self.model.finish(operation, Fate::Pending, None);
+                true
             }
             _ => {
                 let current = self.next_submission;
@@ -96,6 +115,7 @@ impl Run<'_> {
                 if self.choices.once_in(2) {
                     self.next_submission += 1;
                 }
+                true
             }
         }
     }

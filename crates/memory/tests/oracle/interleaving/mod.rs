@@ -13,6 +13,7 @@ mod plan;
 mod reads;
 mod sabotage;
 mod settlements;
+mod windows;
 
 pub use choices::{Choices, Seeded, Spelled};
 pub use plan::{Plan, small_sub_slices};
@@ -27,6 +28,7 @@ use wellwritten_memory::{
     BufferBinding, BytesStorage, Handle, MemoryConfiguration, MemoryManagement, StreamId,
     TaintState, UnitId, Watch,
 };
+use windows::ModelWindow;
 
 /// `Err` says where manager and model first differed.
 pub type Told<T> = Result<T, String>;
@@ -40,6 +42,7 @@ pub struct Compared {
     pub late_refusals: usize,
     pub skips: usize,
     pub settlements: usize,
+    pub windows: usize,
     pub recycled: usize,
     pub bytes: usize,
 }
@@ -52,6 +55,7 @@ impl AddAssign for Compared {
         self.late_refusals += other.late_refusals;
         self.skips += other.skips;
         self.settlements += other.settlements;
+        self.windows += other.windows;
         self.recycled += other.recycled;
         self.bytes += other.bytes;
     }
@@ -81,6 +85,8 @@ struct Run<'run> {
     /// The units that wait for each submission, and what they are to the model.
     open: BTreeMap<u64, Vec<(UnitId, usize)>>,
     next_submission: u64,
+    /// By pooled stream.
+    windows: BTreeMap<u64, ModelWindow>,
     flights: Vec<Flight>,
     compared: Compared,
     number: usize,
@@ -104,6 +110,7 @@ pub fn run(plan: &Plan, choices: &mut dyn Choices) -> Told<Compared> {
         handles: BTreeMap::new(),
         open: BTreeMap::new(),
         next_submission: 0,
+        windows: BTreeMap::new(),
         flights: Vec::new(),
         compared: Compared::default(),
         number: 0,
@@ -168,6 +175,7 @@ impl Run<'_> {
             59 => self.taint(),
             60..62 => self.write(),
             62..64 => self.ask(),
+            64..70 => self.move_a_window(),
             _ => self.launch(),
         }
     }
@@ -229,6 +237,8 @@ impl Run<'_> {
     fn forget(&mut self) {
         let flights = self.flights.iter().flat_map(|flight| &flight.writers);
         let open = self.open.values().flatten().map(|(_, operation)| operation);
-        self.model.forget_all_but(flights.chain(open).copied());
+        let windows = self.windows.values().flat_map(|window| &window.entered);
+        self.model
+            .forget_all_but(flights.chain(open).chain(windows).copied());
     }
 }

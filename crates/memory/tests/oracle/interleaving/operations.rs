@@ -3,7 +3,7 @@
 use super::byte_model::{Fate, ModelBuffer};
 use super::{Run, Told, same};
 use wellwritten_memory::{
-    Entry, Failure, FailureKind, HandleError, MemoryManagement, ReadRefusal, ReserveError,
+    Failure, FailureKind, FailureStore, HandleError, MemoryManagement, ReadRefusal, ReserveError,
     Uninitialized,
 };
 
@@ -43,12 +43,9 @@ impl Run<'_> {
         if recycled {
             self.compared.recycled += 1;
             let binding = self.handles[&id].binding();
-            let bindings = std::slice::from_ref(&binding);
-            let Ok(Entry::Entered(unit)) = self.memory.enter("fill", &[], bindings) else {
-                return Err("a fill was not entered".into());
-            };
             self.scribble(&binding, 0)?;
-            self.memory.finish_clean(unit);
+            let filled = self.memory.written(&[binding]);
+            same!(filled, Ok(()), "a fill");
         }
         Ok(())
     }

@@ -211,7 +211,7 @@ impl Run<'_> {
         }
         if let Some(last) = path.last() {
             let place = &last.produced;
-            let leads_here = place.start <= range.start && range.end <= place.end;
+            let leads_here = place.start <= range.start && range.start < place.end;
             same!(
                 (&place.label, leads_here),
                 (&report.label, true),

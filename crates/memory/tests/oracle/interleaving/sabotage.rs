@@ -23,4 +23,6 @@ pub enum Sabotage {
     ShortPath,
     /// A pending read is told to wait for one submission less.
     ForgottenWait,
+    /// What a window recorded is not noted.
+    ForgottenRecord,
 }

@@ -50,6 +50,7 @@ impl Run<'_> {
         self.memory.storage_mut().clear();
         let lost = self.model.lose(&root);
         self.open.clear();
+        self.doom_windows();
         self.next_submission += 1;
         for flight in &mut self.flights {
             for writer in &mut flight.writers {
