@@ -8,6 +8,14 @@
 //! set is claimed under the same root failure, with the step noted. A read returns bytes if and only if
 //! every byte it returns was last written by work that succeeded; otherwise it gets a report.
 //!
+//! Work belongs to a logical *stream*; streams fold onto a bounded set of pooled ones, each with pools of its
+//! own. A *capture window* on a stream hears how every unit on it ends, and records the read and the write set
+//! of a graph that is replayed as one unit.
+//!
+//! **Two ways in.** [`ExecuteScope`] runs a body inside a write scope. Where the work outlives the call, as
+//! with a device that answers later, [`MemoryManagement::enter`] and the `finish_` and `settle` calls are the
+//! same scope in pieces. [`FailureStore`] asks and tells about bytes without a scope.
+//!
 //! **Responsibilities.** This crate keeps the books. The caller does the work, tells how each unit
 //! ended, mints submission ids and settles each once, fills recycled bytes, and asks before it copies
 //! bytes out. A binding is checked here: foreign, freed and lost ones are refused by name. Everything is
@@ -16,7 +24,8 @@
 //!
 //! **Invariants.** A failure is in the graph exactly while a live byte, an open scope or a read in
 //! flight carries it. Claims never overlap, and equal neighbours are one. Once every buffer and read is
-//! dropped and the pools are swept, graph and pools are empty. Identities are never reused.
+//! dropped and the pools are swept, graph and pools are empty. Identities are never reused. A launch that
+//! succeeds allocates nothing, whether it settles at once or later.
 //!
 //! **What it does not do.** It touches no byte, knows no device, no file and no clock, blocks on
 //! nothing, and does not say how to recover: writing bytes again is all it takes.
