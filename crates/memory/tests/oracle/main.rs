@@ -142,6 +142,24 @@ fn spelled_out_in_bytes() {
     assert!(total.operations > 0 && total.trusted_reads > 0, "{total:?}");
 }
 
+/// What the fuzzer once found. In a browser there are no files.
+#[cfg(not(target_arch = "wasm32"))]
+#[test]
+fn what_fuzzing_found_stays_fixed() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/regressions");
+    // There is no such folder until something was found.
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
+        let path = entry.expect("a readable folder").path();
+        let bytes = std::fs::read(&path).expect("a readable file");
+        let mut spelled = Spelled::new(&bytes);
+        let plan = Plan::chosen(&mut spelled);
+        if let Err(what) = run(&plan, &mut spelled) {
+            panic!("{}: {what}", path.display());
+        }
+        println!("{}", path.display());
+    }
+}
+
 #[test]
 fn canary_a_failed_body_told_as_clean() {
     is_noticed(Sabotage::FailedAsClean, false);
