@@ -95,4 +95,14 @@ pub enum RangeError {
         /// How many bytes there are.
         size_bytes: u64,
     },
+    /// More was to be trimmed off than there is.
+    #[error("{front} bytes in front and {behind} behind cannot be trimmed off {size_bytes} bytes")]
+    Overtrimmed {
+        /// How many bytes in front.
+        front: u64,
+        /// How many behind.
+        behind: u64,
+        /// How many bytes there are.
+        size_bytes: u64,
+    },
 }

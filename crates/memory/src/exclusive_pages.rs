@@ -29,6 +29,9 @@ impl<Id: Copy + Eq> ExclusivePages<Id> {
         }
     }
 
+    /// The largest class: its step is the last that 64 bits hold.
+    pub(crate) const LARGEST_CLASS: u64 = 1 << 63;
+
     /// Steps of an eighth of a power of two: at most an eighth is wasted, and sizes that are close
     /// share pages.
     pub(crate) fn size_class(size_bytes: u64, alignment: u64) -> Option<u64> {
@@ -56,20 +59,25 @@ impl<Id: Copy + Eq> ExclusivePages<Id> {
         self.pages += 1;
     }
 
-    /// A page is not to be used again. `class` is that of the allocation on it, if there is one; otherwise the
-    /// page is looked for among the free ones. False where it is not there.
-    pub(crate) fn abandon(&mut self, id: Id, class: Option<u64>) -> bool {
-        let class = class.or_else(|| {
-            let (class, index) = self.free.iter().find_map(|(class, free)| {
-                let index = free.iter().position(|page| page.id == id)?;
-                Some((*class, index))
-            })?;
-            self.free.get_mut(&class)?.swap_remove(index);
-            Some(class)
-        });
-        let Some(class) = class else { return false };
+    /// A page of this class went, without passing through here.
+    pub(crate) fn shrunk(&mut self, class: u64) {
         self.page_bytes -= class;
         self.pages -= 1;
+    }
+
+    /// A free page is not to be used again. False where it is not among them.
+    pub(crate) fn abandon_free(&mut self, id: Id) -> bool {
+        let found = self.free.iter().find_map(|(class, free)| {
+            let index = free.iter().position(|page| page.id == id)?;
+            Some((*class, index))
+        });
+        let Some((class, index)) = found else {
+            return false;
+        };
+        if let Some(free) = self.free.get_mut(&class) {
+            free.swap_remove(index);
+        }
+        self.shrunk(class);
         true
     }
 

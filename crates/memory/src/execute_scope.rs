@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::failure_store::FailureStore;
 use crate::failures::Failures;
 use crate::handle::BufferBinding;
-use crate::identity::{FailureId, StreamId, SubmissionId, UnitId};
+use crate::identity::{FailureId, StreamId, SubmissionId, UnitKey};
 use crate::stream_capture::Recording;
 use crate::write_scope::{EnterError, Entry};
 use alloc::boxed::Box;
@@ -177,7 +177,7 @@ impl<'server, W: WriteScoped> ExecuteScope<'server, W> {
     fn end<R, E>(
         self,
         body: impl FnOnce(&mut W) -> Result<R, E>,
-        finish: impl FnOnce(&mut Failures, UnitId),
+        finish: impl FnOnce(&mut Failures, UnitKey),
     ) -> ScopedOutcome<R, E>
     where
         for<'error> &'error E: Into<Failure>,
@@ -194,14 +194,18 @@ impl<'server, W: WriteScoped> ExecuteScope<'server, W> {
             Entry::Entered(unit) => match body(server) {
                 Ok(result) => {
                     let failures = server.streams().failures_mut();
-                    finish(failures, unit);
+                    if let Some(unit) = failures.own(unit) {
+                        finish(failures, unit);
+                    }
                     failures.keep_write_set(writes);
                     return ScopedOutcome::Executed(result);
                 }
                 Err(error) => {
                     let failure: Failure = (&error).into();
                     let failures = server.streams().failures_mut();
-                    failures.fail(unit, failure.clone());
+                    if let Some(unit) = failures.own(unit) {
+                        failures.fail(unit, failure.clone());
+                    }
                     server.log_failure(stream, work, &failure);
                     ScopedOutcome::Failed(error)
                 }

@@ -141,6 +141,8 @@ impl FailureStore for Failures {
                 });
                 continue;
             }
+            // Also a view of no bytes is refused where its device is lost.
+            self.usable(binding)?;
             let pending = buffer.taint.within(range);
             let units = pending.filter_map(|(_, claim)| match claim {
                 Claim::Unit(unit) => Some(unit),

@@ -10,7 +10,7 @@ use crate::error_graph::{ErrorGraph, Provenance};
 use crate::execute_scope::WriteSet;
 use crate::failure::{Failure, FailureKind};
 use crate::handle::{BufferBinding, DropList, Dropped, Handle, HandleError};
-use crate::identity::{FailureId, StreamId, SubmissionId, UnitId};
+use crate::identity::{FailureId, StreamId, SubmissionId, UnitKey};
 use crate::labels::Labels;
 use crate::region::Place;
 use crate::sorted_map::SortedMap;
@@ -28,7 +28,7 @@ use smallvec::SmallVec;
 /// The units that wait for one submission.
 #[derive(Debug, Default)]
 pub(crate) struct Submission {
-    pub(crate) units: Vec<UnitId>,
+    pub(crate) units: Vec<UnitKey>,
     /// The first unit known to be the culprit: its failure and its work.
     pub(crate) blamed: Option<(Failure, Rc<str>, FailureId)>,
 }
@@ -56,9 +56,9 @@ pub struct Failures {
     /// The revision at which a snapshot last found the graph changed.
     pub(crate) graph_revision: u64,
     /// Emptied lists of units, and write sets, to be used again.
-    pub(crate) spare_units: Vec<Vec<UnitId>>,
+    pub(crate) spare_units: Vec<Vec<UnitKey>>,
     pub(crate) spare_write_sets: Vec<WriteSet>,
-    pub(crate) spare_clean: Vec<UnitId>,
+    pub(crate) spare_clean: Vec<UnitKey>,
     changes: Vec<Change>,
 }
 
@@ -324,7 +324,7 @@ impl Failures {
     }
 
     /// The bytes of `place` that `unit` still owns.
-    pub(crate) fn owned(&self, unit: UnitId, place: &Place) -> SmallVec<[ByteRange; 4]> {
+    pub(crate) fn owned(&self, unit: UnitKey, place: &Place) -> SmallVec<[ByteRange; 4]> {
         self.buffers
             .get(place.key)
             .map_or_else(SmallVec::new, |buffer| {

@@ -230,14 +230,15 @@ impl BufferBinding {
     /// This view without its first `front` and its last `behind` bytes.
     pub fn trimmed(&self, front: u64, behind: u64) -> Result<Self, RangeError> {
         let size_bytes = self.size_bytes();
-        let end = size_bytes
+        size_bytes
             .checked_sub(behind)
-            .ok_or(RangeError::OutOfBounds {
-                start: front,
-                end: behind,
+            .filter(|end| front <= *end)
+            .ok_or(RangeError::Overtrimmed {
+                front,
+                behind,
                 size_bytes,
-            })?;
-        self.slice(front, end)
+            })
+            .and_then(|end| self.slice(front, end))
     }
 }
 

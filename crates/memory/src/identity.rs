@@ -15,15 +15,19 @@ pub struct BufferId(#[cfg_attr(feature = "typescript", tsify(type = "bigint"))] 
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct FailureId(#[cfg_attr(feature = "typescript", tsify(type = "bigint"))] NonZeroU64);
 
-/// Identity of one unit of work: a launch, a copy or a host write. Never reused.
-///
-/// It packs the slot of the unit's table and how many units had that slot before, so that finding the
-/// unit takes no search; its number says nothing about age. It means something only to the manager that handed
-/// it out.
+/// Identity of one unit of work: a launch, a copy or a host write. Never reused, and of no effect with any
+/// manager but the one that handed it out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct UnitId {
+    pub(crate) key: UnitKey,
+    /// Where the manager's handles find it: no two managers alive share it.
+    pub(crate) manager: usize,
+}
+
+/// A unit of work inside its manager: the slot of the unit table, and how many units had that slot before, so
+/// that finding the unit takes no search. The number says nothing about age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
-pub struct UnitId(#[cfg_attr(feature = "typescript", tsify(type = "bigint"))] NonZeroU64);
+pub(crate) struct UnitKey(NonZeroU64);
 
 /// Identity of one logical stream of work. Callers choose it; a bounded number of pooled streams serve all of
 /// them.
@@ -86,11 +90,10 @@ macro_rules! counted {
 
 minted!(BufferId, "buffer");
 minted!(FailureId, "failure");
-minted!(UnitId, "unit");
 counted!(BufferId);
 counted!(FailureId);
 
-impl UnitId {
+impl UnitKey {
     /// The unit in `slot`, whose tenants are counted from 1 by `generation`.
     #[inline]
     pub(crate) fn new(slot: u32, generation: NonZeroU32) -> Self {

@@ -220,12 +220,17 @@ impl<S: Storage> MemoryManagement<S> {
         let slots: Vec<usize> = (0..self.placements.len())
             .filter(|slot| on_page(&self.placements[*slot]))
             .collect();
-        let taken_bytes = slots.first().and_then(|slot| self.placements[*slot]);
-        let taken_bytes = taken_bytes.map(|placement| placement.taken_bytes);
-        let known = self
-            .streams
-            .iter_mut()
-            .any(|(_, pools)| pools.abandon(page, taken_bytes));
+        let known = match slots.first().and_then(|slot| self.placements[*slot]) {
+            Some(placement) => {
+                let stream = StreamId(placement.stream as u64);
+                let pools = self.streams.try_get_mut(stream);
+                pools.is_some_and(|pools| pools.abandon(&placement))
+            }
+            None => self
+                .streams
+                .iter_mut()
+                .any(|(_, pools)| pools.abandon_free(page)),
+        };
         if !known {
             return None;
         }
@@ -287,20 +292,25 @@ impl<S: Storage> MemoryManagement<S> {
     /// pending on those. No effect on a unit that is not open.
     pub fn finish_clean(&mut self, unit: UnitId) {
         self.sweep();
-        self.failures.finish_clean(unit);
+        if let Some(unit) = self.failures.own(unit) {
+            self.failures.finish_clean(unit);
+        }
     }
 
     /// The unit failed: the bytes it owns are claimed by `failure`. The failure's id, unless no byte is
     /// left to claim.
     pub fn finish_failed(&mut self, unit: UnitId, failure: Failure) -> Option<FailureId> {
         self.sweep();
+        let unit = self.failures.own(unit)?;
         self.failures.fail(unit, failure)
     }
 
     /// The unit was handed to the device: its bytes are pending until `submission` settles.
     pub fn finish_pending(&mut self, unit: UnitId, submission: SubmissionId) {
         self.sweep();
-        self.failures.finish_pending(unit, submission);
+        if let Some(unit) = self.failures.own(unit) {
+            self.failures.finish_pending(unit, submission);
+        }
     }
 
     /// The outcome of a submission. Failed, it claims the bytes its units still own, under the failure of
@@ -315,6 +325,7 @@ impl<S: Storage> MemoryManagement<S> {
     /// no byte is left to claim.
     pub fn fail_unit(&mut self, unit: UnitId, failure: Failure) -> Option<FailureId> {
         self.sweep();
+        let unit = self.failures.own(unit)?;
         self.failures.fail(unit, failure)
     }
 
@@ -349,7 +360,7 @@ impl<S: Storage> MemoryManagement<S> {
         self.failures.spans(binding)
     }
 
-    /// At most `spans` spans that cover the binding; where there are more, the binding is cut into that
+    /// At most `spans` spans, and at least one, that cover the binding; where there are more, the binding is cut into that
     /// many cells and each takes the worst state in it.
     pub fn spans_limited(
         &self,
@@ -431,14 +442,14 @@ impl<S: Storage> MemoryManagement<S> {
     pub fn memory_usage(&self) -> MemoryUsage {
         let mut usage = MemoryUsage::default();
         for (_, pools) in self.streams.iter() {
-            usage.page_bytes += pools.page_bytes();
+            usage.page_bytes = usage.page_bytes.saturating_add(pools.page_bytes());
             usage.pages += pools.pages();
         }
         for (key, buffer) in self.failures.buffers.live() {
             if let Some(Some(placement)) = self.placements.get(key.slot as usize) {
                 usage.buffers += 1;
-                usage.live_bytes += buffer.size_bytes;
-                usage.taken_bytes += placement.taken_bytes;
+                usage.live_bytes = usage.live_bytes.saturating_add(buffer.size_bytes);
+                usage.taken_bytes = usage.taken_bytes.saturating_add(placement.taken_bytes);
             }
         }
         usage

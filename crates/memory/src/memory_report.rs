@@ -4,7 +4,7 @@ use crate::configuration::PoolKind;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// What a manager holds at a moment.
+/// What a manager holds at a moment. Sums that pass 64 bits stay at the largest number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",

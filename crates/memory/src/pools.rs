@@ -105,7 +105,7 @@ impl<Id: Copy + Eq> Pools<Id> {
     }
 
     fn pages_by(&self, of: impl Fn(&Pool<Id>) -> u64) -> u64 {
-        self.pools.iter().map(of).sum()
+        self.pools.iter().map(of).fold(0, u64::saturating_add)
     }
 
     /// Finds room for `size_bytes`.
@@ -154,11 +154,21 @@ impl<Id: Copy + Eq> Pools<Id> {
         }
     }
 
-    /// A page is not to be used again; the caller gives it back to the storage. `taken_bytes` is what an
-    /// allocation on it takes up, if there is one. False where it is not a page of these pools.
-    pub(crate) fn abandon(&mut self, page: Id, taken_bytes: Option<u64>) -> bool {
+    /// The page that an allocation lies on is not to be used again. The caller gives it back to the storage.
+    pub(crate) fn abandon(&mut self, placement: &Placement<Id>) -> bool {
+        match &mut self.pools[placement.pool].layout {
+            Layout::Exclusive(pages) => {
+                pages.shrunk(placement.taken_bytes);
+                true
+            }
+            Layout::Sub(pages) => pages.abandon(placement.id),
+        }
+    }
+
+    /// The same for a page without allocations. False where it is not a page of these pools.
+    pub(crate) fn abandon_free(&mut self, page: Id) -> bool {
         self.pools.iter_mut().any(|pool| match &mut pool.layout {
-            Layout::Exclusive(pages) => pages.abandon(page, taken_bytes),
+            Layout::Exclusive(pages) => pages.abandon_free(page),
             Layout::Sub(pages) => pages.abandon(page),
         })
     }
@@ -254,7 +264,10 @@ impl<Id: Copy + Eq> Pool<Id> {
         let alignment = storage.alignment().max(1);
         let too_large = ReserveError::TooLarge {
             requested_bytes: size_bytes,
-            largest_bytes: u64::MAX - (u64::MAX >> 3),
+            largest_bytes: match &self.layout {
+                Layout::Exclusive(_) => ExclusivePages::<Id>::LARGEST_CLASS,
+                Layout::Sub(_) => u64::MAX - (alignment - 1),
+            },
         };
         match &self.layout {
             Layout::Exclusive(_) => {

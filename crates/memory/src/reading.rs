@@ -5,7 +5,7 @@ use crate::byte_range::ByteRange;
 use crate::error_graph::Provenance;
 use crate::failures::Failures;
 use crate::handle::{BufferBinding, HandleError};
-use crate::identity::{FailureId, SubmissionId, UnitId};
+use crate::identity::{FailureId, SubmissionId, UnitKey};
 use crate::region::Region;
 use crate::report::ReportBuilder;
 use crate::sorted_map::SortedSet;
@@ -15,6 +15,7 @@ use crate::watch::{ReadRefusal, Watch, WatchEntry, Watched};
 use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::string::ToString;
+use alloc::vec;
 use alloc::vec::Vec;
 
 impl Failures {
@@ -32,6 +33,8 @@ impl Failures {
             });
         }
         if ranges.is_empty() {
+            // Also a view of no bytes is refused where its device is lost.
+            self.usable(binding)?;
             Ok(())
         } else {
             Err(ReadRefusal::Unwritten(Box::new(
@@ -122,21 +125,21 @@ impl Failures {
     /// Every submission that must settle before the outcome of these units is known.
     pub(crate) fn await_units(
         &self,
-        mut open: Vec<UnitId>,
+        mut open: Vec<UnitKey>,
         submissions: &mut SortedSet<SubmissionId>,
     ) {
-        let mut seen = SortedSet::new();
+        let mut is_seen = vec![false; self.units.slots()];
         while let Some(id) = open.pop() {
-            if !seen.insert(id) {
-                continue;
-            }
             let Some(unit) = self.units.get(id) else {
                 continue;
             };
+            if core::mem::replace(&mut is_seen[id.slot() as usize], true) {
+                continue;
+            }
             if let Progress::Submitted(submission) = unit.progress {
                 submissions.insert(submission);
             }
-            open.extend(unit.inputs.iter());
+            open.extend(&unit.inputs);
         }
     }
 

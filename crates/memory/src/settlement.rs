@@ -5,7 +5,7 @@ use crate::byte_range::ByteRange;
 use crate::error_graph::{Provenance, StepId};
 use crate::failure::Failure;
 use crate::failures::Failures;
-use crate::identity::{FailureId, SubmissionId, UnitId};
+use crate::identity::{FailureId, SubmissionId, UnitKey};
 use crate::region::Place;
 use crate::stream_capture::WindowFailure;
 use crate::taint::Claim;
@@ -29,7 +29,7 @@ pub(crate) enum Cause {
 #[derive(Default)]
 struct Failing {
     /// Units that read bytes of units that failed.
-    readers: VecDeque<(UnitId, Cause)>,
+    readers: VecDeque<(UnitKey, Cause)>,
     held: Vec<StepId>,
     /// Buffers that are freed but were to be written.
     freed: Vec<BufferKey>,
@@ -55,7 +55,7 @@ impl Failures {
                 for id in &units {
                     if let Some(unit) = self.units.get_mut(*id) {
                         unit.progress = Progress::Awaiting;
-                        if unit.inputs.is_empty() {
+                        if unit.awaiting == 0 {
                             self.settle_clean(*id);
                         }
                     }
@@ -84,7 +84,7 @@ impl Failures {
     }
 
     /// The name of the work in which a failure of a whole submission arose.
-    fn work_of(&mut self, submission: SubmissionId, units: &[UnitId]) -> Rc<str> {
+    fn work_of(&mut self, submission: SubmissionId, units: &[UnitKey]) -> Rc<str> {
         let mut works: Vec<&str> = units
             .iter()
             .filter_map(|id| self.units.get(*id))
@@ -100,7 +100,7 @@ impl Failures {
 
     /// A unit whose own work and inputs have settled clean: releases the bytes it still owns, and goes on with
     /// the units that only waited for it.
-    pub(crate) fn settle_clean(&mut self, first: UnitId) {
+    pub(crate) fn settle_clean(&mut self, first: UnitKey) {
         let mut clean = core::mem::take(&mut self.spare_clean);
         clean.push(first);
         while let Some(id) = clean.pop() {
@@ -119,8 +119,8 @@ impl Failures {
                 let Some(reader) = self.units.get_mut(dependent.unit) else {
                     continue;
                 };
-                reader.inputs.remove(&id);
-                if reader.inputs.is_empty() && reader.progress == Progress::Awaiting {
+                reader.awaiting -= 1;
+                if reader.awaiting == 0 && reader.progress == Progress::Awaiting {
                     clean.push(dependent.unit);
                 }
             }
@@ -131,7 +131,7 @@ impl Failures {
 
     /// The same for a unit that nothing waits for.
     #[inline]
-    pub(crate) fn settle_alone(&mut self, id: UnitId) {
+    pub(crate) fn settle_alone(&mut self, id: UnitKey) {
         let Some(unit) = self.units.remove(id) else {
             return;
         };
@@ -148,7 +148,7 @@ impl Failures {
     }
 
     /// Releases the bytes of `place` that `unit` still owns.
-    fn release_owned(&mut self, unit: UnitId, place: &Place) {
+    fn release_owned(&mut self, unit: UnitKey, place: &Place) {
         let Some(buffer) = self.buffers.get(place.key) else {
             return;
         };
@@ -165,7 +165,7 @@ impl Failures {
     /// that each still owns under `root`, which the caller holds. The first cause of a unit wins.
     pub(crate) fn settle_failed(
         &mut self,
-        first: impl IntoIterator<Item = (UnitId, Cause)>,
+        first: impl IntoIterator<Item = (UnitKey, Cause)>,
         root: FailureId,
     ) {
         let mut failing = Failing::default();
@@ -183,7 +183,7 @@ impl Failures {
         }
     }
 
-    fn fail_unit(&mut self, id: UnitId, cause: &Cause, root: FailureId, failing: &mut Failing) {
+    fn fail_unit(&mut self, id: UnitKey, cause: &Cause, root: FailureId, failing: &mut Failing) {
         let Some(unit) = self.units.remove(id) else {
             return;
         };
@@ -208,13 +208,14 @@ impl Failures {
                 })
                 .collect(),
         };
-        for (place, claim) in unit.writes.iter().zip(&claims) {
+        // The last place first: where places overlap the last one holds, as when a write set is claimed.
+        for (place, claim) in unit.writes.iter().zip(&claims).rev() {
             for range in self.owned(id, place) {
                 self.set(place.key, range, Some(*claim));
             }
         }
         for &number in &unit.watches {
-            self.fail_pieces(number, id, |at| claims[unit.place_of(at)]);
+            self.fail_pieces(number, id, &unit, &claims);
         }
         for dependent in &unit.dependents {
             let Some(parent) = claims[unit.place_of(dependent.at)].provenance() else {
@@ -229,7 +230,7 @@ impl Failures {
     }
 
     /// Work that was entered in a capture window failed after all.
-    fn doom_late(&mut self, id: UnitId, unit: &Unit, root: FailureId) {
+    fn doom_late(&mut self, id: UnitKey, unit: &Unit, root: FailureId) {
         let Some(windowed) = &unit.window else {
             return;
         };
@@ -241,29 +242,27 @@ impl Failures {
         self.doom(Some(windowed.key), root, &unit.work);
     }
 
-    /// The pieces of a read in flight that wait for `unit` are stale now.
-    fn fail_pieces(
-        &mut self,
-        number: u64,
-        unit: UnitId,
-        claim_of: impl Fn((BufferKey, u64)) -> Claim,
-    ) {
+    /// The pieces of a read in flight that wait for a unit are stale now, each under the claim of the write place
+    /// that it lies in.
+    fn fail_pieces(&mut self, number: u64, id: UnitKey, unit: &Unit, claims: &[Claim]) {
         let Some(watch) = self.watches.get_mut(&number) else {
             return;
         };
-        let buffer = watch.key;
-        let mut stale = Vec::new();
+        let mut failed: Vec<ByteRange> = Vec::new();
         watch.pending.retain(|piece| {
-            if piece.unit == unit {
-                stale.push((piece.range, claim_of((buffer, piece.range.start))));
+            if piece.unit == id {
+                failed.push(piece.range);
             }
-            piece.unit != unit
+            piece.unit != id
         });
-        for (range, claim) in stale {
-            if let Some(node) = claim.provenance() {
-                self.graph.hold(node, 1);
+        for piece in failed {
+            for range in cut_at_places(piece, watch.key, unit) {
+                let claim = claims[unit.place_of((watch.key, range.start))];
+                if let Some(node) = claim.provenance() {
+                    self.graph.hold(node, 1);
+                }
+                watch.stale.push((range, claim));
             }
-            watch.stale.push((range, claim));
         }
     }
 
@@ -299,4 +298,19 @@ impl Failures {
         self.graph.release(Provenance::Root(root));
         self.graph.error(root).map(|_| root)
     }
+}
+
+/// The parts of `piece` of a buffer between which the write places of `unit` begin or end.
+fn cut_at_places(piece: ByteRange, buffer: BufferKey, unit: &Unit) -> Vec<ByteRange> {
+    let places = unit.writes.iter().filter(|place| place.key == buffer);
+    let mut cuts: Vec<u64> = places
+        .flat_map(|place| [place.range.start, place.range.end])
+        .filter(|cut| piece.start < *cut && *cut < piece.end)
+        .chain([piece.start, piece.end])
+        .collect();
+    cuts.sort_unstable();
+    cuts.dedup();
+    cuts.windows(2)
+        .filter_map(|pair| ByteRange::new(pair[0], pair[1]).ok())
+        .collect()
 }

@@ -4,7 +4,7 @@ use crate::buffers::BufferKey;
 use crate::byte_set::ByteSet;
 use crate::failure::{Failure, FailureKind};
 use crate::handle::BufferBinding;
-use crate::identity::{FailureId, StreamId, UnitId};
+use crate::identity::{FailureId, StreamId, UnitKey};
 use crate::sorted_map::SortedMap;
 use crate::stream_pool::StreamFactory;
 use alloc::rc::Rc;
@@ -144,7 +144,7 @@ pub struct StreamCapture {
     written: ByteSet,
     failure: Option<WindowFailure>,
     /// Units entered in this window that have not ended.
-    open: Vec<(UnitId, Rc<str>)>,
+    open: Vec<(UnitKey, Rc<str>)>,
 }
 
 impl StreamCapture {
@@ -279,12 +279,12 @@ impl StreamCapture {
     }
 
     /// Work was entered in this window.
-    pub(crate) fn opened(&mut self, unit: UnitId, work: &Rc<str>) {
+    pub(crate) fn opened(&mut self, unit: UnitKey, work: &Rc<str>) {
         self.open.push((unit, Rc::clone(work)));
     }
 
     /// Work that was entered in this window told how it ended.
-    pub(crate) fn closed(&mut self, unit: UnitId) {
+    pub(crate) fn closed(&mut self, unit: UnitKey) {
         self.open.retain(|(open, _)| *open != unit);
     }
 

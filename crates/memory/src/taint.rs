@@ -2,7 +2,7 @@
 
 use crate::byte_range::ByteRange;
 use crate::error_graph::{Provenance, StepId};
-use crate::identity::{FailureId, UnitId};
+use crate::identity::{FailureId, UnitKey};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
     /// Written by a unit that is running or has not settled.
-    Unit(UnitId),
+    Unit(UnitKey),
     /// Written by work that failed.
     Failed(FailureId),
     /// Would have been written by work that was skipped.

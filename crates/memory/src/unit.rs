@@ -3,9 +3,8 @@
 use crate::buffers::BufferKey;
 use crate::byte_range::ByteRange;
 use crate::handle::BufferBinding;
-use crate::identity::{FailureId, SubmissionId, UnitId};
+use crate::identity::{FailureId, SubmissionId, UnitKey};
 use crate::region::Place;
-use crate::sorted_map::SortedSet;
 use crate::stream_capture::WindowKey;
 use alloc::boxed::Box;
 use alloc::rc::Rc;
@@ -27,7 +26,7 @@ pub(crate) enum Progress {
 /// Another unit that read this unit's bytes while they were pending.
 #[derive(Clone, Debug)]
 pub(crate) struct Dependent {
-    pub(crate) unit: UnitId,
+    pub(crate) unit: UnitKey,
     /// What the other unit declared that it reads.
     pub(crate) needed: Place,
     /// A byte of this unit's that the other one read: tells which of its write places was read.
@@ -43,8 +42,10 @@ pub(crate) struct Unit {
     pub(crate) writes: Vec<Place>,
     /// How many spans of claims it still owns.
     pub(crate) spans: u64,
-    /// Units whose pending bytes it read and that have not settled.
-    pub(crate) inputs: SortedSet<UnitId>,
+    /// Units whose pending bytes it read, each once. Those that settled clean are gone from the table.
+    pub(crate) inputs: Vec<UnitKey>,
+    /// How many of its inputs have not settled.
+    pub(crate) awaiting: usize,
     pub(crate) dependents: Vec<Dependent>,
     /// Reads in flight over its bytes.
     pub(crate) watches: Vec<u64>,
@@ -67,7 +68,8 @@ impl Unit {
             progress: Progress::Awaiting,
             writes: Vec::new(),
             spans: 0,
-            inputs: SortedSet::new(),
+            inputs: Vec::new(),
+            awaiting: 0,
             dependents: Vec::new(),
             watches: Vec::new(),
             window: None,
@@ -77,10 +79,11 @@ impl Unit {
     fn empty_lists(&mut self) {
         self.window = None;
         self.inputs.clear();
+        self.awaiting = 0;
         self.watches.clear();
         self.dependents.clear();
         if self.inputs.capacity() > LARGEST_SPARE {
-            self.inputs = SortedSet::new();
+            self.inputs = Vec::new();
         }
         if self.dependents.capacity() > LARGEST_SPARE {
             self.dependents = Vec::new();
@@ -96,11 +99,11 @@ impl Unit {
         self.dependents.is_empty() && self.watches.is_empty()
     }
 
-    /// Which of its write places holds a byte it owns.
+    /// Which of its write places holds a byte it owns: the last that has it.
     pub(crate) fn place_of(&self, at: (BufferKey, u64)) -> usize {
         self.writes
             .iter()
-            .position(|place| place.key == at.0 && place.range.contains(at.1))
+            .rposition(|place| place.key == at.0 && place.range.contains(at.1))
             .unwrap_or(0)
     }
 }
@@ -109,7 +112,7 @@ impl Unit {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingPiece {
     pub(crate) range: ByteRange,
-    pub(crate) unit: UnitId,
+    pub(crate) unit: UnitKey,
 }
 
 #[derive(Debug)]
@@ -146,6 +149,13 @@ impl Units {
     }
 
     /// An emptied unit, to be filled and entered.
+    #[cfg_attr(
+        target_pointer_width = "32",
+        expect(
+            clippy::unnecessary_box_returns,
+            reason = "a unit moves between here and its slot at every launch: as one pointer"
+        )
+    )]
     #[inline]
     pub(crate) fn spare(&mut self) -> Box<Unit> {
         self.spare.pop().unwrap_or_else(|| Box::new(Unit::empty()))
@@ -153,12 +163,12 @@ impl Units {
 
     /// The id that the next unit gets.
     #[inline]
-    pub(crate) fn next_id(&mut self) -> UnitId {
+    pub(crate) fn next_id(&mut self) -> UnitKey {
         if self.free.is_empty() {
             self.add_slot();
         }
         let slot = self.free[self.free.len() - 1];
-        UnitId::new(slot, self.slots[slot as usize].generation)
+        UnitKey::new(slot, self.slots[slot as usize].generation)
     }
 
     #[cold]
@@ -180,26 +190,26 @@ impl Units {
     }
 
     #[inline]
-    fn slot_of(&self, id: UnitId) -> Option<usize> {
+    fn slot_of(&self, id: UnitKey) -> Option<usize> {
         let slot = id.slot() as usize;
         let entry = self.slots.get(slot)?;
-        (UnitId::new(id.slot(), entry.generation) == id).then_some(slot)
+        (UnitKey::new(id.slot(), entry.generation) == id).then_some(slot)
     }
 
     #[inline]
-    pub(crate) fn get(&self, id: UnitId) -> Option<&Unit> {
+    pub(crate) fn get(&self, id: UnitKey) -> Option<&Unit> {
         self.slots[self.slot_of(id)?].unit.as_deref()
     }
 
     #[inline]
-    pub(crate) fn get_mut(&mut self, id: UnitId) -> Option<&mut Unit> {
+    pub(crate) fn get_mut(&mut self, id: UnitKey) -> Option<&mut Unit> {
         let slot = self.slot_of(id)?;
         self.slots[slot].unit.as_deref_mut()
     }
 
     /// Takes a unit out. [`Units::keep`] wants it back.
     #[inline]
-    pub(crate) fn remove(&mut self, id: UnitId) -> Option<Box<Unit>> {
+    pub(crate) fn remove(&mut self, id: UnitKey) -> Option<Box<Unit>> {
         let slot = self.slot_of(id)?;
         let entry = &mut self.slots[slot];
         let unit = entry.unit.take()?;
@@ -222,12 +232,17 @@ impl Units {
         self.spare.push(unit);
     }
 
+    /// How many slots there are.
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
     /// The ids of all units, by slot.
-    pub(crate) fn ids(&self) -> Vec<UnitId> {
+    pub(crate) fn ids(&self) -> Vec<UnitKey> {
         (0..)
             .zip(&self.slots)
             .filter(|(_, entry)| entry.unit.is_some())
-            .map(|(slot, entry)| UnitId::new(slot, entry.generation))
+            .map(|(slot, entry)| UnitKey::new(slot, entry.generation))
             .collect()
     }
 }

@@ -188,7 +188,7 @@ impl Failures {
         Ok(spans)
     }
 
-    /// At most `limit` spans that cover the binding; where there are more, one for each of `limit`
+    /// At most `limit` spans, and at least one, that cover the binding; where there are more, one for each of `limit`
     /// equal cells, in the worst state of the cell.
     pub(crate) fn spans_limited(
         &self,

@@ -5,7 +5,7 @@ use crate::error_graph::Provenance;
 use crate::failure::Failure;
 use crate::failures::{Failures, Submission};
 use crate::handle::{BufferBinding, HandleError};
-use crate::identity::{FailureId, StreamId, SubmissionId, UnitId};
+use crate::identity::{FailureId, StreamId, SubmissionId, UnitId, UnitKey};
 use crate::region::Place;
 use crate::settlement::Cause;
 use crate::stream_capture::{WindowFailure, WindowKey};
@@ -65,7 +65,8 @@ impl Failures {
                     .is_some_and(|buffer| buffer.taint.is_clean())
             });
         if is_usual && let Some(unit) = self.prepare(work, writes) {
-            return Ok(Entry::Entered(self.open(unit)));
+            let unit = self.open(unit);
+            return Ok(Entry::Entered(self.known(unit)));
         }
         self.enter_unusual(stream, work, reads, writes)
     }
@@ -124,12 +125,12 @@ impl Failures {
         if let Some(window) = window {
             self.open_in_window(unit, window, reads, writes);
         }
-        Ok(Entry::Entered(unit))
+        Ok(Entry::Entered(self.known(unit)))
     }
 
     /// Puts a unit of work into the table, with its write set claimed.
     #[inline]
-    fn open(&mut self, mut unit: Box<Unit>) -> UnitId {
+    fn open(&mut self, mut unit: Box<Unit>) -> UnitKey {
         let id = self.units.next_id();
         let mut provisional = None;
         if !unit.writes.is_empty() {
@@ -156,7 +157,7 @@ impl Failures {
 
     /// Claims the places of a unit that something held.
     #[inline(never)]
-    fn claim_rest(&mut self, id: UnitId) {
+    fn claim_rest(&mut self, id: UnitKey) {
         let places = self
             .units
             .get_mut(id)
@@ -228,27 +229,34 @@ impl Failures {
                 continue;
             };
             for (range, claim) in buffer.taint.within(binding.range()) {
-                if let Claim::Unit(input) = claim
-                    && reader.inputs.insert(input)
-                    && let Some(input) = units.get_mut(input)
-                {
-                    input.dependents.push(Dependent {
-                        unit: id,
-                        needed: Place {
-                            key: binding.key(),
-                            label: Rc::clone(&buffer.label),
-                            range: binding.range(),
-                        },
-                        at: (binding.key(), range.start),
-                    });
+                let Claim::Unit(key) = claim else {
+                    continue;
+                };
+                let Some(input) = units.get_mut(key) else {
+                    continue;
+                };
+                // Only this reader adds to the lists now: it is the last on those it is on.
+                if input.dependents.last().map(|last| last.unit) == Some(id) {
+                    continue;
                 }
+                reader.inputs.push(key);
+                reader.awaiting += 1;
+                input.dependents.push(Dependent {
+                    unit: id,
+                    needed: Place {
+                        key: binding.key(),
+                        label: Rc::clone(&buffer.label),
+                        range: binding.range(),
+                    },
+                    at: (binding.key(), range.start),
+                });
             }
         }
     }
 
     /// The unit's own work succeeded.
     #[inline]
-    pub(crate) fn finish_clean(&mut self, id: UnitId) {
+    pub(crate) fn finish_clean(&mut self, id: UnitKey) {
         let Some(unit) = self.units.get_mut(id) else {
             return;
         };
@@ -256,7 +264,7 @@ impl Failures {
             return;
         };
         unit.progress = Progress::Awaiting;
-        let is_settled = unit.inputs.is_empty();
+        let is_settled = unit.awaiting == 0;
         let is_alone = is_settled && unit.is_alone();
         let is_windowed = unit.window.is_some();
         self.end_scope(provisional);
@@ -273,7 +281,7 @@ impl Failures {
     }
 
     /// The unit's own work is encoded; its outcome comes with `submission`.
-    pub(crate) fn finish_pending(&mut self, id: UnitId, submission: SubmissionId) {
+    pub(crate) fn finish_pending(&mut self, id: UnitKey, submission: SubmissionId) {
         let Some(unit) = self.units.get_mut(id) else {
             return;
         };
@@ -301,7 +309,7 @@ impl Failures {
 
     /// The unit failed, before or after it was submitted. The failure under which its bytes are claimed,
     /// unless nothing is left to claim.
-    pub(crate) fn fail(&mut self, id: UnitId, failure: Failure) -> Option<FailureId> {
+    pub(crate) fn fail(&mut self, id: UnitKey, failure: Failure) -> Option<FailureId> {
         let unit = self.units.get_mut(id)?;
         let root = match unit.progress {
             Progress::Running {
@@ -331,7 +339,7 @@ impl Failures {
         self.graph.error(root).map(|_| root)
     }
 
-    fn touch_writes(&mut self, id: UnitId) {
+    fn touch_writes(&mut self, id: UnitKey) {
         let Self { units, buffers, .. } = self;
         let Some(unit) = units.get(id) else {
             return;
@@ -341,6 +349,26 @@ impl Failures {
                 buffers.touch(place.key.slot);
             }
         }
+    }
+
+    /// The identity under which a unit is known outside.
+    #[inline]
+    fn known(&self, key: UnitKey) -> UnitId {
+        UnitId {
+            key,
+            manager: self.address(),
+        }
+    }
+
+    /// The unit of this manager that is known by an identity.
+    #[inline]
+    pub(crate) fn own(&self, unit: UnitId) -> Option<UnitKey> {
+        (unit.manager == self.address()).then_some(unit.key)
+    }
+
+    #[inline]
+    fn address(&self) -> usize {
+        Rc::as_ptr(&self.manager).addr()
     }
 
     /// Whether any window is prepared or recording on the pooled stream of `stream`.
@@ -369,7 +397,7 @@ impl Failures {
 
     fn open_in_window(
         &mut self,
-        id: UnitId,
+        id: UnitKey,
         key: WindowKey,
         reads: &[BufferBinding],
         writes: &[BufferBinding],
@@ -388,7 +416,7 @@ impl Failures {
     }
 
     /// Work in a window ended clean, as far as is known: the window, if it is still that one, records it.
-    fn record(&mut self, id: UnitId) {
+    fn record(&mut self, id: UnitKey) {
         let Some(entry) = self.units.get(id).and_then(|unit| unit.window.as_ref()) else {
             return;
         };

@@ -3,14 +3,14 @@
 
 use crate::endless_storage::EndlessStorage;
 use crate::support::{
-    buffer, fails, is_empty_when_swept, memory_of, reads, refused, skips, spans, writes,
+    buffer, enters, fails, is_empty_when_swept, memory_of, reads, refused, skips, spans, writes,
 };
 use std::collections::BTreeSet;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use wellwritten_memory::{
     BytesStorage, Failure, FailureKind, MemoryConfiguration, MemoryManagement, PoolConfiguration,
-    PoolKind, RangeError, ReserveError, Uninitialized, WhenFull,
+    PoolKind, RangeError, ReserveError, SubmissionId, Uninitialized, WhenFull,
 };
 
 /// Offsets where an integer of some width ends, and their neighbours.
@@ -330,4 +330,73 @@ fn labels_and_messages_may_be_anything() {
         assert!(report.to_string().starts_with(label));
     }
     is_empty_when_swept(&mut memory);
+}
+
+#[test]
+fn sums_that_pass_64_bits_stay_at_the_largest_number() {
+    let one = PoolConfiguration {
+        cap_bytes: 1 << 63,
+        ..PoolConfiguration::new(PoolKind::ExclusivePages)
+    };
+    let mut memory = endless(MemoryConfiguration::Custom(vec![one.clone(), one]));
+    let halves = [(); 2].map(|()| memory.reserve(1 << 63, "half").expect("room").handle);
+    let usage = memory.memory_usage();
+    assert_eq!((usage.buffers, usage.pages), (2, 2));
+    assert_eq!((usage.live_bytes, usage.page_bytes), (u64::MAX, u64::MAX));
+    drop(halves);
+    is_empty_when_swept(&mut memory);
+}
+
+#[test]
+fn a_size_that_no_pool_takes_is_told_the_largest_that_one_does() {
+    for (configuration, largest) in [
+        (MemoryConfiguration::ExclusivePages, 1 << 63),
+        (MemoryConfiguration::SubSlices, u64::MAX - 255),
+    ] {
+        let mut memory = endless(configuration);
+        for requested_bytes in [largest + 1, u64::MAX] {
+            let refused = ReserveError::TooLarge {
+                requested_bytes,
+                largest_bytes: largest,
+            };
+            assert_eq!(memory.reserve(requested_bytes, "huge").err(), Some(refused));
+        }
+        assert!(memory.reserve(largest, "largest").is_ok());
+    }
+}
+
+#[test]
+fn trimming_more_than_there_is_is_refused_with_its_numbers() {
+    let mut memory = memory_of(MemoryConfiguration::ExclusivePages);
+    let field = buffer(&mut memory, "field");
+    for (front, behind) in [(65, 0), (0, 65), (33, 32), (u64::MAX, u64::MAX)] {
+        let refused = RangeError::Overtrimmed {
+            front,
+            behind,
+            size_bytes: 64,
+        };
+        assert_eq!(field.binding().trimmed(front, behind).err(), Some(refused));
+    }
+    let middle = field.binding().trimmed(16, 16).expect("32 bytes are left");
+    assert_eq!((middle.offset_start(), middle.offset_end()), (16, 16));
+    assert_eq!(middle.trimmed(32, 0).expect("none is left").size_bytes(), 0);
+}
+
+#[test]
+fn a_unit_of_another_manager_has_no_effect() {
+    let mut memories = [(); 2].map(|()| memory_of(MemoryConfiguration::ExclusivePages));
+    let [ours, theirs] = &mut memories;
+    let (field, other) = (buffer(ours, "field"), buffer(theirs, "other"));
+    let unit = enters(ours, "kernel", &[], &[field.binding()]);
+    let foreign = enters(theirs, "kernel", &[], &[other.binding()]);
+    ours.finish_clean(foreign);
+    ours.finish_pending(foreign, SubmissionId(1));
+    let failure = Failure::new(FailureKind::Internal, "foreign");
+    assert_eq!(ours.finish_failed(foreign, failure.clone()), None);
+    assert_eq!(ours.fail_unit(foreign, failure), None);
+    assert!(!ours.settle(SubmissionId(1), Ok(())));
+    let report = refused(ours, &field.binding());
+    assert_eq!(report.failures[0].kind, FailureKind::TornDown);
+    ours.finish_clean(unit);
+    reads(ours, &field.binding());
 }

@@ -7,7 +7,10 @@ use crate::support::{
 use std::slice::from_ref;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
-use wellwritten_memory::{Failure, FailureKind, SubmissionId, TaintState, Watched};
+use wellwritten_memory::{
+    Failure, FailureKind, HandleError, ReadRefusal, SubmissionId, TaintState, UnwrittenRange,
+    Watched,
+};
 
 #[test]
 fn pending_bytes_read_neither_as_trusted_nor_as_failed() {
@@ -225,4 +228,40 @@ fn a_launch_over_a_late_failure_is_skipped_under_its_root() {
         (roots(&report), report.path(&report.ranges[0]).len()),
         (vec!["late"], 1)
     );
+}
+
+#[test]
+fn a_read_in_flight_names_the_step_of_each_write_place() {
+    let mut memory = memory();
+    let (a, b) = (buffer(&mut memory, "a"), buffer(&mut memory, "b"));
+    pends(&mut memory, "kernel a", &[], &[a.binding()], 1);
+    // Side by side, and the last two overlapping: the later claim is the one that holds.
+    let places = [part(&b, 0, 8), part(&b, 8, 20), part(&b, 16, 32)];
+    pends(&mut memory, "kernel b", &[a.binding()], &places, 2);
+    let read = part(&b, 4, 24);
+    let watch = memory.watch(&read).expect("a read that begins");
+    memory.settle(SubmissionId(1), Err(failure("late")));
+    let Ok(Watched::Unwritten(in_flight)) = memory.resolve(&watch) else {
+        panic!("its bytes have failed");
+    };
+    let begun_now = refused(&mut memory, &read);
+    for report in [&*in_flight, &begun_now] {
+        let left = |range: &UnwrittenRange| {
+            let path = report.path(range);
+            let last = &path.last().expect("a skip").produced;
+            (range.start, range.end, last.start, last.end)
+        };
+        let told: Vec<_> = report.ranges.iter().map(left).collect();
+        assert_eq!(told, [(4, 8, 0, 8), (8, 16, 8, 20), (16, 24, 16, 32)]);
+    }
+}
+
+#[test]
+fn a_view_of_no_bytes_of_a_lost_buffer_is_refused_by_name() {
+    let mut memory = memory();
+    let field = buffer(&mut memory, "field");
+    memory.lose(failure("destroyed"));
+    let refused = memory.watch(&part(&field, 8, 8));
+    let by_name = matches!(&refused, Err(ReadRefusal::Handle(HandleError::Lost { label, .. })) if label == "field");
+    assert!(by_name, "{refused:?}");
 }

@@ -7,7 +7,8 @@ use crate::support::{
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use wellwritten_memory::{
     BytesStorage, Failure, FailureKind, HandleError, MemoryConfiguration, MemoryManagement,
-    PoolConfiguration, PoolKind, ReadRefusal, ReserveError, Storage, Uninitialized, WhenFull,
+    PoolConfiguration, PoolKind, ReadRefusal, ReserveError, Storage, StreamId, Uninitialized,
+    WhenFull,
 };
 
 fn shared_pages(page_size_bytes: u64) -> MemoryConfiguration {
@@ -214,4 +215,55 @@ fn a_failed_page_takes_every_buffer_on_it() {
     drop((left, right));
     is_empty_when_swept(&mut memory);
     assert_eq!(memory.storage().alignment(), 256);
+}
+
+#[test]
+fn a_failed_page_is_taken_from_the_pool_it_came_from() {
+    let exclusive = PoolConfiguration {
+        largest_bytes: 512,
+        ..PoolConfiguration::new(PoolKind::ExclusivePages)
+    };
+    let shared = PoolConfiguration::new(PoolKind::SubSlices {
+        page_size_bytes: 4096,
+    });
+    for configuration in [
+        MemoryConfiguration::ExclusivePages,
+        MemoryConfiguration::Custom(vec![exclusive, shared]),
+    ] {
+        let mut memory = MemoryManagement::with_streams(
+            BytesStorage::new(16, u64::MAX),
+            configuration,
+            Uninitialized::Trust,
+            2.try_into().expect("two"),
+        );
+        let small = memory.reserve(64, "small").expect("room").handle;
+        let other = memory.reserve_on(StreamId(1), 1024, "other");
+        let other = other.expect("room").handle;
+        let page = memory.locate(&other.binding()).expect("placed").storage;
+        let failed = memory.fail_page(page, "other", out_of_memory("no page"));
+        assert!(failed.is_some());
+        reads(&mut memory, &small.binding());
+        assert_eq!(memory.memory_usage().pages, 1);
+        drop((small, other));
+        is_empty_when_swept(&mut memory);
+    }
+}
+
+#[test]
+fn a_free_page_can_fail_too() {
+    for configuration in [MemoryConfiguration::ExclusivePages, shared_pages(64)] {
+        let mut memory = memory_of(configuration);
+        let freed = buffer(&mut memory, "freed");
+        let page = memory.locate(&freed.binding()).expect("placed").storage;
+        drop(freed);
+        let failed = memory.fail_page(page, "freed", out_of_memory("no page"));
+        assert_eq!(failed, None, "no buffer was on it");
+        assert_eq!(
+            (memory.storage().pages(), memory.memory_usage().pages),
+            (0, 0)
+        );
+        let again = memory.fail_page(page, "freed", out_of_memory("no page"));
+        assert_eq!(again, None, "it is gone already");
+        assert!(!memory.reserve(64, "new").expect("room").recycled);
+    }
 }

@@ -25,8 +25,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::ops::AddAssign;
 use wellwritten_memory::{
-    BufferBinding, BytesStorage, Handle, MemoryConfiguration, MemoryManagement, StreamId,
-    TaintState, UnitId, Watch,
+    BufferBinding, BytesStorage, Handle, MemoryManagement, StreamId, TaintState, UnitId, Watch,
 };
 use windows::ModelWindow;
 
@@ -161,7 +160,7 @@ impl Run<'_> {
                 Ok(())
             }
             52 if self.choices.once_in(8) => self.lose(),
-            53 if self.shares_pages() && self.choices.once_in(3) => {
+            53 if self.choices.once_in(3) => {
                 self.fail_page();
                 Ok(())
             }
@@ -178,11 +177,6 @@ impl Run<'_> {
             64..70 => self.move_a_window(),
             _ => self.launch(),
         }
-    }
-
-    /// Only shared pages fail: an exclusive one is taken from the books of the wrong pooled stream.
-    fn shares_pages(&self) -> bool {
-        self.plan.configuration != MemoryConfiguration::ExclusivePages
     }
 
     fn some_stream(&mut self) -> StreamId {

@@ -4,7 +4,8 @@ use super::byte_model::{Fate, stretches};
 use super::{Run, Sabotage, Told, fate_of, same};
 use std::collections::BTreeSet;
 use wellwritten_memory::{
-    BufferBinding, FailureId, ReadRefusal, UnwrittenRange, UnwrittenReport, Watch, Watched,
+    BufferBinding, FailureId, HandleError, ReadRefusal, UnwrittenRange, UnwrittenReport, Watch,
+    Watched,
 };
 
 const MOST_FLIGHTS: usize = 6;
@@ -64,6 +65,11 @@ impl Run<'_> {
             }
             Err(ReadRefusal::Unallocated { .. }) => {
                 same!(true, unallocated, "{what} is unallocated");
+            }
+            // Its bytes have failed; a view of none of them is refused for the device.
+            Err(ReadRefusal::Handle(HandleError::Lost { .. })) => {
+                let lost = self.model.buffers[&buffer].lost;
+                same!((start, true), (end, lost), "{what} is of a lost device");
             }
             Err(other) => return Err(other.to_string()),
         }
@@ -211,7 +217,7 @@ impl Run<'_> {
         }
         if let Some(last) = path.last() {
             let place = &last.produced;
-            let leads_here = place.start <= range.start && range.start < place.end;
+            let leads_here = place.start <= range.start && range.end <= place.end;
             same!(
                 (&place.label, leads_here),
                 (&report.label, true),
