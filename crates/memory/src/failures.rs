@@ -240,6 +240,10 @@ impl Failures {
         if let Some(claim) = lost {
             self.lose_span(claim);
         }
+        if gained.is_none() && lost.is_none() {
+            // A span grew or shrank: its failure has other bytes.
+            self.graph.note_change();
+        }
     }
 
     fn set_many(&mut self, key: BufferKey, range: ByteRange, claim: Option<Claim>) {
@@ -248,6 +252,7 @@ impl Failures {
         };
         if entry.taint.set(range, claim, &mut self.changes) {
             self.buffers.touch(key.slot);
+            self.graph.note_change();
             self.apply_changes();
         }
     }

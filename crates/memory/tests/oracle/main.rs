@@ -161,6 +161,11 @@ fn what_fuzzing_found_stays_fixed() {
 }
 
 #[test]
+fn canary_a_change_that_is_not_noted() {
+    is_noticed(Sabotage::ForgottenChange, false);
+}
+
+#[test]
 fn canary_a_failed_body_told_as_clean() {
     is_noticed(Sabotage::FailedAsClean, false);
 }

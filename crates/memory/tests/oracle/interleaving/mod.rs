@@ -8,6 +8,7 @@ mod choices;
 mod comparison;
 mod driver;
 mod launches;
+mod mirror;
 mod operations;
 mod plan;
 mod reads;
@@ -20,6 +21,7 @@ pub use plan::{Plan, small_sub_slices};
 pub use sabotage::Sabotage;
 
 use byte_model::{ByteModel, Bytes, Fate};
+use mirror::Mirror;
 use reads::Flight;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -87,6 +89,7 @@ struct Run<'run> {
     /// By pooled stream.
     windows: BTreeMap<u64, ModelWindow>,
     flights: Vec<Flight>,
+    mirror: Mirror,
     compared: Compared,
     number: usize,
     /// What a sabotage keeps from everybody.
@@ -111,6 +114,7 @@ pub fn run(plan: &Plan, choices: &mut dyn Choices) -> Told<Compared> {
         next_submission: 0,
         windows: BTreeMap::new(),
         flights: Vec::new(),
+        mirror: Mirror::default(),
         compared: Compared::default(),
         number: 0,
         kept: (Vec::new(), Vec::new()),
@@ -118,6 +122,7 @@ pub fn run(plan: &Plan, choices: &mut dyn Choices) -> Told<Compared> {
     while run.number < plan.operations && !run.choices.is_spent() {
         run.step()
             .and_then(|()| run.compare())
+            .and_then(|()| run.look())
             .map_err(|what| format!("operation {} of {plan:?}: {what}", run.number))?;
         run.number += 1;
         if run.number.is_multiple_of(32) {

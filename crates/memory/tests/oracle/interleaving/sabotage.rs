@@ -25,4 +25,6 @@ pub enum Sabotage {
     ForgottenWait,
     /// What a window recorded is not noted.
     ForgottenRecord,
+    /// A buffer that a snapshot tells of is not noted.
+    ForgottenChange,
 }
