@@ -1,10 +1,11 @@
 //! Reading an envelope: [`decode`] verifies all of it, [`decode_header`] looks without verifying.
 
-use crate::byte_layout::{FOOTER_BYTES, file_length};
+use crate::byte_layout::{FOOTER_BYTES, HEADER_BYTES, bytes_at};
+use crate::file_bytes::{FileBytes, Halt, InMemory};
 use crate::manifest_rules::{check_references, check_rows, check_version, read_manifest};
 use crate::reader::{
-    Entry, Header, check_footer, check_no_gap, check_padding, check_payload, padding, read_entry,
-    read_manifest_json,
+    Header, check_footer_digest, check_no_gap, check_padding, check_payload, padding, read_entry,
+    read_footer, read_manifest_json,
 };
 use crate::{Digest, EnvelopeError, EnvelopeVersion, Id, Manifest, PayloadRow};
 
@@ -52,6 +53,14 @@ pub struct EnvelopeHead {
     pub entries: Vec<PayloadEntry>,
 }
 
+impl EnvelopeHead {
+    /// Where a payload lies.
+    #[must_use]
+    pub fn entry(&self, name: &Id) -> Option<&PayloadEntry> {
+        self.entries.iter().find(|entry| entry.name == *name)
+    }
+}
+
 /// Where one payload lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PayloadEntry {
@@ -71,34 +80,65 @@ pub struct PayloadEntry {
 /// its writer wrote. The result borrows from `bytes`. Nothing is allocated for a length that was not
 /// checked against the file first.
 pub fn decode(bytes: &[u8]) -> Result<Envelope<'_>, EnvelopeError> {
-    let file_bytes = file_length(bytes.len());
-    let header = Header::read(bytes, file_bytes)?;
+    let read = read_envelope(&mut InMemory(bytes), Depth::Whole).map_err(Halt::refusal)?;
+    let views = read.entries.into_iter().map(|entry| PayloadView {
+        // Verified above, so the bytes are there.
+        bytes: bytes_at(bytes, entry.offset, entry.byte_length).unwrap_or_default(),
+        name: entry.name,
+        offset: entry.offset,
+        digest: entry.digest,
+    });
+    Ok(Envelope {
+        version: read.version,
+        manifest: read.manifest,
+        payloads: views.collect(),
+    })
+}
+
+/// How much of a file is hashed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// All of it.
+    Whole,
+    /// Everything but payloads, and in version 1, where the footer's digest covers them, no byte.
+    Head,
+}
+
+/// Every rule, in order. The one place that orders them, for files in memory and out of it.
+pub(crate) fn read_envelope<F: FileBytes>(
+    file: &mut F,
+    depth: Depth,
+) -> Result<EnvelopeHead, Halt<F::Fault>> {
+    let file_bytes = file.length();
+    let header = Header::read(file.prefix(HEADER_BYTES.into())?, file_bytes)?;
     let footer_offset = file_bytes - u64::from(FOOTER_BYTES);
-    check_footer(bytes, &header, footer_offset)?;
-    let value = read_manifest_json(bytes, &header, footer_offset)?;
+    let recorded = read_footer(file, footer_offset)?;
+    if depth == Depth::Whole || header.version == EnvelopeVersion::Two {
+        check_footer_digest(file, &header, footer_offset, recorded)?;
+    }
+    header.check_manifest_bounds(footer_offset)?;
+    let prefix = file.prefix(header.manifest_end())?;
+    let value = read_manifest_json(prefix, &header, footer_offset)?;
     header.check_table(footer_offset)?;
     let mut entries = Vec::new();
-    let mut payloads = Vec::new();
     for _ in 0..header.payload_count {
-        let entry = read_entry(bytes, &header, &entries, footer_offset)?;
-        payloads.push(PayloadView {
-            name: entry.name.clone(),
-            offset: entry.offset,
-            bytes: check_payload(bytes, &header, &entry)?,
-            digest: entry.digest,
-        });
+        let prefix = file.prefix(header.table_end())?;
+        let entry = read_entry(prefix, &header, &entries, footer_offset)?;
+        if depth == Depth::Whole {
+            check_payload(file, &header, &entry)?;
+        }
         entries.push(entry);
     }
     for gap in padding(&header, &entries) {
-        check_padding(bytes, &gap)?;
+        check_padding(file, &gap)?;
     }
     check_no_gap(&header, &entries, footer_offset)?;
     let manifest = read_manifest(value)?;
     check_manifest(&manifest, &header, &entries)?;
-    Ok(Envelope {
+    Ok(EnvelopeHead {
         version: header.version,
         manifest,
-        payloads,
+        entries,
     })
 }
 
@@ -131,15 +171,7 @@ pub fn decode_header(prefix: &[u8], file_bytes: u64) -> Result<EnvelopeHead, Env
     Ok(EnvelopeHead {
         version: header.version,
         manifest,
-        entries: entries
-            .into_iter()
-            .map(|entry| PayloadEntry {
-                name: entry.name,
-                offset: entry.offset,
-                byte_length: entry.byte_length,
-                digest: entry.digest,
-            })
-            .collect(),
+        entries,
     })
 }
 
@@ -147,10 +179,10 @@ pub fn decode_header(prefix: &[u8], file_bytes: u64) -> Result<EnvelopeHead, Env
 pub(crate) fn check_manifest(
     manifest: &Manifest,
     header: &Header,
-    entries: &[Entry],
+    entries: &[PayloadEntry],
 ) -> Result<(), EnvelopeError> {
     check_version(manifest, header.version)?;
-    let rows: Vec<PayloadRow> = entries.iter().map(Entry::row).collect();
+    let rows: Vec<PayloadRow> = entries.iter().map(PayloadEntry::row).collect();
     check_rows(manifest, &rows)?;
     check_references(manifest, entries.iter().map(|entry| &entry.name))
 }

@@ -1,17 +1,20 @@
 //! [`describe`]: what a file holds, part by part, however damaged it is.
 
+use std::convert::Infallible;
+
 use serde::{Deserialize, Serialize};
 
-use crate::byte_layout::{
-    FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, bytes_at, digest_at, file_length,
-};
-use crate::decode::check_manifest;
+use crate::byte_layout::{FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, digest_at};
+use crate::decode::{Depth, check_manifest, read_envelope};
+use crate::file_bytes::{FileBytes, Halt, InMemory};
 use crate::manifest_rules::read_manifest;
 use crate::reader::{
-    Entry, Header, check_footer, check_footer_digest, check_no_gap, check_padding, check_payload,
-    padding, read_entry, read_manifest_json,
+    Header, check_footer_digest, check_no_gap, check_padding, check_payload, padding, read_entry,
+    read_footer, read_manifest_json,
 };
-use crate::{Digest, EnvelopeError, EnvelopeRule, EnvelopeVersion, Id, U64, decode, sort_few_by};
+use crate::{
+    Digest, EnvelopeError, EnvelopeRule, EnvelopeVersion, Id, PayloadEntry, U64, sort_few_by,
+};
 
 /// What [`describe`] found. Counters are [`U64`], so they are decimal strings in JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,20 +128,32 @@ impl From<EnvelopeError> for PartState {
     }
 }
 
-/// Describes any bytes at all: it never fails, and its cost is that of [`decode`], twice over for a file
+/// Describes any bytes at all: it never fails, and its cost is that of [`crate::decode`], twice over for a file
 /// that is damaged.
 ///
 /// Where a reader stops at the first broken rule, this goes on: the parts that do not depend on the
 /// broken one are still judged, so that a person sees how much of a damaged file is whole.
 #[must_use]
 pub fn describe(bytes: &[u8]) -> EnvelopeLayout {
-    let refusal = decode(bytes).err();
+    let described: Result<_, Halt<Infallible>> = describe_file(&mut InMemory(bytes));
+    match described {
+        Ok(layout) => layout,
+        Err(_) => unreachable!("bytes in memory can be read, and a survey judges what is refused"),
+    }
+}
+
+/// [`describe`] for any file.
+pub(crate) fn describe_file<F: FileBytes>(file: &mut F) -> Result<EnvelopeLayout, Halt<F::Fault>> {
+    let refusal = Halt::judged(read_envelope(file, Depth::Whole))?.err();
+    let file_bytes = file.length();
     let mut survey = Survey {
-        bytes,
+        file,
+        file_bytes,
+        intact: refusal.is_none(),
         parts: Vec::new(),
     };
-    let version = survey.run();
-    let Survey { mut parts, .. } = survey;
+    let version = survey.run()?;
+    let mut parts = survey.parts;
     sort_few_by(&mut parts, |left, right| {
         (left.offset, left.byte_length).cmp(&(right.offset, right.byte_length))
     });
@@ -147,49 +162,55 @@ pub fn describe(bytes: &[u8]) -> EnvelopeLayout {
         .take_while(|part| matches!(part.state, PartState::Verified | PartState::Unverified))
         .map(|part| part.offset.0 + part.byte_length.0)
         .max();
-    EnvelopeLayout {
-        file_bytes: U64(file_length(bytes.len())),
+    Ok(EnvelopeLayout {
+        file_bytes: U64(file_bytes),
         version,
         parts,
         refusal: refusal.as_ref().map(LayoutRefusal::from),
         sound_bytes: U64(sound_bytes.unwrap_or(0)),
-    }
+    })
 }
 
 /// A walk over a file that goes on after a broken rule.
-struct Survey<'a> {
-    bytes: &'a [u8],
+struct Survey<'a, F> {
+    file: &'a mut F,
+    file_bytes: u64,
+    /// A reader accepted the file: every digest was found to match already.
+    intact: bool,
     parts: Vec<LayoutPart>,
 }
 
-impl Survey<'_> {
-    fn run(&mut self) -> Option<EnvelopeVersion> {
-        let file_bytes = file_length(self.bytes.len());
-        let header = match Header::read(self.bytes, file_bytes) {
+/// Entries up to and including the first that breaks a rule of its own.
+type Entries = Vec<Result<PayloadEntry, EnvelopeError>>;
+
+impl<F: FileBytes> Survey<'_, F> {
+    fn run(&mut self) -> Result<Option<EnvelopeVersion>, Halt<F::Fault>> {
+        let file_bytes = self.file_bytes;
+        let prefix = self.file.prefix(HEADER_BYTES.into())?;
+        let header = match Header::read(prefix, file_bytes) {
             Ok(header) => header,
             Err(error) => {
                 let length = file_bytes.min(HEADER_BYTES.into());
                 self.add(PartKind::Header, 0, length, error.into());
                 self.add_rest(length);
-                return None;
+                return Ok(None);
             }
         };
-        let entries = self.readable_entries(&header);
-        let footer_offset = self.footer_offset(&header, &entries);
-        let footer = footer_offset.map_or_else(
-            || check_footer(self.bytes, &header, file_bytes - u64::from(FOOTER_BYTES)),
-            |offset| check_footer(self.bytes, &header, offset),
-        );
+        let entries = self.readable_entries(&header)?;
+        let footer_offset = self.footer_offset(&header, &entries)?;
         let limit = footer_offset.unwrap_or(file_bytes);
-        let vouched = footer_offset.is_some_and(|offset| self.digest_matches(&header, offset));
-        let sound = if vouched {
-            PartState::Verified
-        } else {
-            PartState::Unverified
+        let vouched = match footer_offset {
+            Some(offset) => self.judge_digest(&header, offset)?,
+            None => None,
+        };
+        let footer = self.judge_footer_words(footer_offset, vouched.as_ref())?;
+        let sound = match vouched {
+            Some(Ok(())) => PartState::Verified,
+            _ => PartState::Unverified,
         };
 
         self.add(PartKind::Header, 0, HEADER_BYTES.into(), sound.clone());
-        let manifest = self.judge_manifest(&header, &entries, limit);
+        let manifest = self.judge_manifest(&header, &entries, limit)?;
         let manifest = manifest.map_or_else(PartState::from, |()| sound.clone());
         let manifest_bytes = u64::from(header.manifest_bytes);
         self.add(
@@ -199,14 +220,14 @@ impl Survey<'_> {
             manifest,
         );
         self.judge_table(&header, &entries, limit, &sound);
-        let parsed: Vec<Entry> = entries
+        let parsed: Vec<PayloadEntry> = entries
             .iter()
             .map_while(|entry| entry.clone().ok())
             .collect();
-        self.judge_payloads(&header, &parsed, limit);
-        self.judge_padding(&header, &parsed, limit);
-        self.judge_footer(&header, &parsed, footer_offset, footer);
-        Some(header.version)
+        self.judge_payloads(&header, &parsed, limit)?;
+        self.judge_padding(&header, &parsed, limit)?;
+        self.judge_footer(&header, &parsed, footer_offset, footer)?;
+        Ok(Some(header.version))
     }
 
     fn add(&mut self, kind: PartKind, offset: u64, byte_length: u64, state: PartState) {
@@ -222,88 +243,120 @@ impl Survey<'_> {
 
     /// Whatever lies behind `offset`, unread.
     fn add_rest(&mut self, offset: u64) {
-        let file_bytes = file_length(self.bytes.len());
-        if offset < file_bytes {
+        if offset < self.file_bytes {
             self.add(
                 PartKind::Trailing,
                 offset,
-                file_bytes - offset,
+                self.file_bytes - offset,
                 PartState::NotReached,
             );
         }
     }
 
-    /// Entries up to and including the first that breaks a rule of its own. Whether a payload lies inside
-    /// the file is judged with the payload, so that a truncated file still tells its layout.
-    fn readable_entries(&self, header: &Header) -> Vec<Result<Entry, EnvelopeError>> {
+    /// Whether a payload lies inside the file is judged with the payload, so that a truncated file still tells its
+    /// layout.
+    fn readable_entries(&mut self, header: &Header) -> Result<Entries, Halt<F::Fault>> {
         let mut good = Vec::new();
         let mut entries = Vec::new();
-        if header.check_table(file_length(self.bytes.len())).is_err() {
-            return entries;
+        if header.check_table(self.file_bytes).is_err() {
+            return Ok(entries);
         }
+        let prefix = self.file.prefix(header.table_end())?;
         for _ in 0..header.payload_count {
-            let entry = read_entry(self.bytes, header, &good, u64::MAX);
+            let entry = read_entry(prefix, header, &good, u64::MAX);
             entries.push(entry.clone());
             match entry {
                 Ok(entry) => good.push(entry),
                 Err(_) => break,
             }
         }
-        entries
+        Ok(entries)
     }
 
     /// Where the footer is: at the end of the file if its magic is there, else where the layout puts it
     /// if its magic is there.
     fn footer_offset(
-        &self,
+        &mut self,
         header: &Header,
-        entries: &[Result<Entry, EnvelopeError>],
-    ) -> Option<u64> {
-        let footer_bytes = u64::from(FOOTER_BYTES);
-        let at_end = file_length(self.bytes.len()) - footer_bytes;
-        let complete = file_length(entries.len()) == u64::from(header.payload_count);
+        entries: &[Result<PayloadEntry, EnvelopeError>],
+    ) -> Result<Option<u64>, Halt<F::Fault>> {
+        let at_end = self.file_bytes - u64::from(FOOTER_BYTES);
+        let complete = entries.len() == header.payload_count as usize;
         let laid_out = match entries.last() {
             Some(Ok(last)) if complete => Some(last.end()),
             None if complete && header.check_table(at_end).is_ok() => Some(header.table_end()),
             _ => None,
         };
-        [Some(at_end), laid_out]
-            .into_iter()
-            .flatten()
-            .find(|&offset| {
-                bytes_at(self.bytes, offset, footer_bytes)
-                    .is_some_and(|footer| footer.ends_with(&FOOTER_MAGIC))
-            })
+        for offset in [Some(at_end), laid_out].into_iter().flatten() {
+            let footer = self.footer_at(offset)?;
+            if footer.is_some_and(|footer| footer.ends_with(&FOOTER_MAGIC)) {
+                return Ok(Some(offset));
+            }
+        }
+        Ok(None)
+    }
+
+    fn footer_at(
+        &mut self,
+        offset: u64,
+    ) -> Result<Option<[u8; FOOTER_BYTES as usize]>, Halt<F::Fault>> {
+        self.file.array(offset)
     }
 
     /// Whether the footer's digest matches, whatever length the footer records.
-    fn digest_matches(&self, header: &Header, footer_offset: u64) -> bool {
-        bytes_at(self.bytes, footer_offset, FOOTER_BYTES.into()).is_some_and(|footer| {
-            let recorded = digest_at(footer, 8);
-            check_footer_digest(self.bytes, header, footer_offset, recorded).is_ok()
-        })
+    fn judge_digest(
+        &mut self,
+        header: &Header,
+        offset: u64,
+    ) -> Result<Option<Result<(), EnvelopeError>>, Halt<F::Fault>> {
+        if self.intact {
+            return Ok(Some(Ok(())));
+        }
+        let Some(footer) = self.footer_at(offset)? else {
+            return Ok(None);
+        };
+        let recorded = digest_at(&footer, 8);
+        let judged = check_footer_digest(self.file, header, offset, recorded);
+        Ok(Some(Halt::judged(judged)?))
+    }
+
+    /// Rule 2, given what is known of the digest.
+    fn judge_footer_words(
+        &mut self,
+        footer_offset: Option<u64>,
+        digest: Option<&Result<(), EnvelopeError>>,
+    ) -> Result<Result<(), EnvelopeError>, Halt<F::Fault>> {
+        let offset = footer_offset.unwrap_or(self.file_bytes - u64::from(FOOTER_BYTES));
+        let words = Halt::judged(read_footer(self.file, offset))?;
+        Ok(words.and_then(|_| digest.cloned().unwrap_or(Ok(()))))
     }
 
     /// Rule 3, and rule 7 where the table could be read.
     fn judge_manifest(
-        &self,
+        &mut self,
         header: &Header,
-        entries: &[Result<Entry, EnvelopeError>],
+        entries: &[Result<PayloadEntry, EnvelopeError>],
         limit: u64,
-    ) -> Result<(), EnvelopeError> {
-        let value = read_manifest_json(self.bytes, header, limit)?;
-        let manifest = read_manifest(value)?;
-        let all: Option<Vec<Entry>> = entries.iter().map(|entry| entry.clone().ok()).collect();
-        match all.filter(|all| file_length(all.len()) == u64::from(header.payload_count)) {
-            Some(all) => check_manifest(&manifest, header, &all),
-            None => Ok(()),
+    ) -> Result<Result<(), EnvelopeError>, Halt<F::Fault>> {
+        if let Err(error) = header.check_manifest_bounds(limit) {
+            return Ok(Err(error));
         }
+        let prefix = self.file.prefix(header.manifest_end())?;
+        let read = read_manifest_json(prefix, header, limit).and_then(read_manifest);
+        let all: Option<Vec<PayloadEntry>> =
+            entries.iter().map(|entry| entry.clone().ok()).collect();
+        Ok(read.and_then(|manifest| {
+            match all.filter(|all| all.len() == header.payload_count as usize) {
+                Some(all) => check_manifest(&manifest, header, &all),
+                None => Ok(()),
+            }
+        }))
     }
 
     fn judge_table(
         &mut self,
         header: &Header,
-        entries: &[Result<Entry, EnvelopeError>],
+        entries: &[Result<PayloadEntry, EnvelopeError>],
         limit: u64,
         sound: &PartState,
     ) {
@@ -317,21 +370,24 @@ impl Survey<'_> {
     }
 
     /// Each payload against its own entry: a digest that matches vouches for both.
-    fn judge_payloads(&mut self, header: &Header, entries: &[Entry], limit: u64) {
+    fn judge_payloads(
+        &mut self,
+        header: &Header,
+        entries: &[PayloadEntry],
+        limit: u64,
+    ) -> Result<(), Halt<F::Fault>> {
         for entry in entries {
-            let state = if entry.end() > limit {
-                EnvelopeError::EntryBounds {
+            let judged = if entry.end() > limit {
+                Err(EnvelopeError::EntryBounds {
                     name: entry.name.clone(),
                     offset: entry.offset,
                     byte_length: entry.byte_length,
                     limit,
-                }
-                .into()
+                })
+            } else if self.intact {
+                Ok(())
             } else {
-                match check_payload(self.bytes, header, entry) {
-                    Ok(_) => PartState::Verified,
-                    Err(error) => error.into(),
-                }
+                Halt::judged(check_payload(self.file, header, entry))?
             };
             self.parts.push(LayoutPart {
                 kind: PartKind::Payload,
@@ -339,42 +395,44 @@ impl Survey<'_> {
                 offset: U64(entry.offset),
                 byte_length: U64(entry.byte_length),
                 digest: Some(entry.digest),
-                state,
+                state: judged.map_or_else(PartState::from, |()| PartState::Verified),
             });
         }
-        let unread = u64::from(header.payload_count) - file_length(entries.len());
-        let offset = entries.last().map_or(header.table_end(), Entry::end);
-        for _ in 0..unread {
+        let offset = entries.last().map_or(header.table_end(), PayloadEntry::end);
+        for _ in entries.len()..header.payload_count as usize {
             self.add(PartKind::Payload, offset, 0, PartState::NotReached);
         }
+        Ok(())
     }
 
-    fn judge_padding(&mut self, header: &Header, entries: &[Entry], limit: u64) {
+    fn judge_padding(
+        &mut self,
+        header: &Header,
+        entries: &[PayloadEntry],
+        limit: u64,
+    ) -> Result<(), Halt<F::Fault>> {
         for gap in padding(header, entries) {
             if gap.end > limit {
                 continue;
             }
-            let state = match check_padding(self.bytes, &gap) {
-                Ok(()) => PartState::Verified,
-                Err(error) => error.into(),
-            };
+            let judged = Halt::judged(check_padding(self.file, &gap))?;
+            let state = judged.map_or_else(PartState::from, |()| PartState::Verified);
             self.add(PartKind::Padding, gap.start, gap.end - gap.start, state);
         }
+        Ok(())
     }
 
     fn judge_footer(
         &mut self,
         header: &Header,
-        entries: &[Entry],
+        entries: &[PayloadEntry],
         footer_offset: Option<u64>,
         judged: Result<(), EnvelopeError>,
-    ) {
-        let file_bytes = file_length(self.bytes.len());
-        let footer_bytes = u64::from(FOOTER_BYTES);
-        let complete = file_length(entries.len()) == u64::from(header.payload_count);
+    ) -> Result<(), Halt<F::Fault>> {
+        let complete = entries.len() == header.payload_count as usize;
         let offset = footer_offset.unwrap_or_else(|| {
-            let end = entries.last().map_or(header.table_end(), Entry::end);
-            end.min(file_bytes)
+            let end = entries.last().map_or(header.table_end(), PayloadEntry::end);
+            end.min(self.file_bytes)
         });
         let judged = judged.and_then(|()| {
             if complete {
@@ -383,18 +441,20 @@ impl Survey<'_> {
                 Ok(())
             }
         });
-        let byte_length = footer_bytes.min(file_bytes - offset);
-        let digest = footer_offset
-            .and_then(|offset| bytes_at(self.bytes, offset, footer_bytes))
-            .map(|footer| digest_at(footer, 8));
+        let byte_length = u64::from(FOOTER_BYTES).min(self.file_bytes - offset);
+        let digest = match footer_offset {
+            Some(offset) => self.footer_at(offset)?,
+            None => None,
+        };
         self.parts.push(LayoutPart {
             kind: PartKind::Footer,
             name: None,
             offset: U64(offset),
             byte_length: U64(byte_length),
-            digest,
+            digest: digest.map(|footer| digest_at(&footer, 8)),
             state: judged.map_or_else(PartState::from, |()| PartState::Verified),
         });
         self.add_rest(offset + byte_length);
+        Ok(())
     }
 }

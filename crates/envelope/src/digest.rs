@@ -16,6 +16,7 @@ pub struct Digest([u8; 32]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum DigestAlgorithm {
     /// SHA-256: envelope version 1 and seed derivation.
     Sha256,
@@ -76,12 +77,16 @@ impl Digest {
     /// BLAKE3 of `bytes`.
     #[must_use]
     pub fn blake3(bytes: &[u8]) -> Self {
+        #[cfg(test)]
+        crate::hashed_bytes::count(bytes.len());
         Self(*blake3::hash(bytes).as_bytes())
     }
 
     /// SHA-256 of `bytes`.
     #[must_use]
     pub fn sha256(bytes: &[u8]) -> Self {
+        #[cfg(test)]
+        crate::hashed_bytes::count(bytes.len());
         Self(sha2::Sha256::digest(bytes).into())
     }
 
@@ -115,6 +120,40 @@ impl Digest {
             bytes[offset / 2] = bytes[offset / 2] << 4 | nibble;
         }
         Ok(Self(bytes))
+    }
+}
+
+/// A digest in the making, for bytes that come in parts.
+pub(crate) enum DigestState {
+    Sha256(sha2::Sha256),
+    /// Boxed: it is two kilobytes.
+    Blake3(Box<blake3::Hasher>),
+}
+
+impl DigestState {
+    pub(crate) fn new(algorithm: DigestAlgorithm) -> Self {
+        match algorithm {
+            DigestAlgorithm::Sha256 => Self::Sha256(sha2::Sha256::new()),
+            DigestAlgorithm::Blake3 => Self::Blake3(Box::new(blake3::Hasher::new())),
+        }
+    }
+
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        #[cfg(test)]
+        crate::hashed_bytes::count(bytes.len());
+        match self {
+            Self::Sha256(state) => state.update(bytes),
+            Self::Blake3(state) => {
+                state.update(bytes);
+            }
+        }
+    }
+
+    pub(crate) fn finish(self) -> Digest {
+        Digest(match self {
+            Self::Sha256(state) => state.finalize().into(),
+            Self::Blake3(state) => *state.finalize().as_bytes(),
+        })
     }
 }
 

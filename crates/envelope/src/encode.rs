@@ -16,7 +16,8 @@ use crate::{
     StrictJsonError, U64, UnknownFields, canonical_json, parse_strict_json,
 };
 
-/// Why an envelope was not written. Nothing was written, unless the sink failed.
+/// Why an envelope was not written. Nothing was written, unless the sink or a source failed or a payload is not what
+/// the manifest says; what the sink holds then is part of an envelope and must be thrown away.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncodeError {
@@ -63,6 +64,26 @@ pub enum EncodeError {
     /// The whole does not fit this machine's memory or a 64-bit length.
     #[error("the envelope is too large for this machine")]
     TooLarge,
+    /// A payload's bytes are not those the head was written for: the manifest states another digest, or the source
+    /// changed between two readings.
+    #[error("payload {name} should have the digest {expected}, its bytes give {found}")]
+    PayloadChanged {
+        /// The payload.
+        name: Id,
+        /// What the manifest states, or the first reading gave.
+        expected: Digest,
+        /// What the bytes that were written give.
+        found: Digest,
+    },
+    /// The bytes of a payload could not be read from where they come from.
+    #[error("payload {name} could not be read: {error}")]
+    Source {
+        /// The payload.
+        name: Id,
+        /// What its source said.
+        #[source]
+        error: io::Error,
+    },
     /// The sink refused bytes. What it holds is part of an envelope and must be thrown away.
     #[error("the sink refused the envelope's bytes: {0}")]
     Sink(#[from] io::Error),
@@ -74,7 +95,7 @@ pub enum EncodeError {
 /// is not, it must say exactly that. Nothing else is filled in. The buffer is sized exactly; version 2
 /// hashes each payload byte once, version 1 twice, as its format demands.
 pub fn encode(manifest: &Manifest, payloads: &[(Id, &[u8])]) -> Result<Vec<u8>, EncodeError> {
-    let plan = Plan::new(manifest, payloads)?;
+    let plan = plan_in_memory(manifest, payloads)?;
     let capacity = usize::try_from(plan.file_bytes).map_err(|_| EncodeError::TooLarge)?;
     let mut bytes = Vec::new();
     bytes
@@ -92,36 +113,45 @@ pub fn write_envelope<W: Write>(
     payloads: &[(Id, &[u8])],
     sink: &mut W,
 ) -> Result<u64, EncodeError> {
-    let plan = Plan::new(manifest, payloads)?;
+    let plan = plan_in_memory(manifest, payloads)?;
     plan.write(payloads, sink)?;
     Ok(plan.file_bytes)
 }
 
-/// Everything that is decided before the first byte is written.
-struct Plan {
+fn plan_in_memory(manifest: &Manifest, payloads: &[(Id, &[u8])]) -> Result<Plan, EncodeError> {
+    let version = manifest.envelope_version;
+    let names: Vec<&Id> = payloads.iter().map(|(name, _)| name).collect();
+    check_payloads(manifest, &names)?;
+    Plan::new(manifest, &rows(version, payloads))
+}
+
+/// What can be said before a payload is read: the version's rules, names and references.
+pub(crate) fn check_payloads(manifest: &Manifest, names: &[&Id]) -> Result<(), EncodeError> {
+    check_version(manifest, manifest.envelope_version).map_err(EncodeError::Manifest)?;
+    check_payload_names(names)?;
+    check_references(manifest, names.iter().copied()).map_err(EncodeError::Manifest)
+}
+
+/// Everything but the payloads' bytes.
+pub(crate) struct Plan {
     version: EnvelopeVersion,
     /// Header, manifest, padding and table: up to the first payload.
-    head: Vec<u8>,
-    file_bytes: u64,
+    pub(crate) head: Vec<u8>,
+    pub(crate) file_bytes: u64,
 }
 
 impl Plan {
-    fn new(manifest: &Manifest, payloads: &[(Id, &[u8])]) -> Result<Self, EncodeError> {
-        let version = manifest.envelope_version;
-        check_version(manifest, version).map_err(EncodeError::Manifest)?;
-        check_payload_names(payloads)?;
-        check_references(manifest, payloads.iter().map(|(name, _)| name))
-            .map_err(EncodeError::Manifest)?;
-        let rows = rows(version, payloads);
+    /// Lays out an envelope whose payloads are `rows`. Its lengths depend on the rows' lengths, not on their digests.
+    pub(crate) fn new(manifest: &Manifest, rows: &[PayloadRow]) -> Result<Self, EncodeError> {
         let text = if manifest.payloads.is_empty() {
             let mut filled = manifest.clone();
-            filled.payloads.clone_from(&rows);
+            filled.payloads = rows.to_vec();
             manifest_text(&filled)?
         } else {
-            check_rows(manifest, &rows).map_err(EncodeError::Manifest)?;
+            check_rows(manifest, rows).map_err(EncodeError::Manifest)?;
             manifest_text(manifest)?
         };
-        Self::lay_out(version, &text, &rows)
+        Self::lay_out(manifest.envelope_version, &text, rows)
     }
 
     fn lay_out(
@@ -200,11 +230,9 @@ impl Plan {
         }
         let digest = match whole {
             Some(hasher) => Digest::from_bytes(hasher.finalize().into()),
-            None => self.version.digest_algorithm().digest(&self.head),
+            None => Digest::blake3(&self.head),
         };
-        sink.write_all(&self.file_bytes.to_le_bytes())?;
-        sink.write_all(digest.as_bytes())?;
-        sink.write_all(&FOOTER_MAGIC)?;
+        sink.write_all(&self.footer(digest))?;
         debug_assert_eq!(
             file_length(written) + u64::from(FOOTER_BYTES),
             self.file_bytes,
@@ -212,9 +240,18 @@ impl Plan {
         );
         Ok(())
     }
+
+    /// The footer, whose digest the caller made: of [`Plan::head`] in version 2, of the whole in version 1.
+    pub(crate) fn footer(&self, digest: Digest) -> [u8; FOOTER_BYTES as usize] {
+        let mut footer = [0; FOOTER_BYTES as usize];
+        footer[..8].copy_from_slice(&self.file_bytes.to_le_bytes());
+        footer[8..40].copy_from_slice(digest.as_bytes());
+        footer[40..].copy_from_slice(&FOOTER_MAGIC);
+        footer
+    }
 }
 
-fn check_payload_names(payloads: &[(Id, &[u8])]) -> Result<(), EncodeError> {
+fn check_payload_names(payloads: &[&Id]) -> Result<(), EncodeError> {
     let limit = MAX_PAYLOADS;
     if file_length(payloads.len()) > u64::from(limit) {
         return Err(EncodeError::TooManyPayloads {
@@ -222,13 +259,13 @@ fn check_payload_names(payloads: &[(Id, &[u8])]) -> Result<(), EncodeError> {
             given: payloads.len(),
         });
     }
-    for (second, (name, _)) in payloads.iter().enumerate() {
+    for (second, name) in payloads.iter().enumerate() {
         let earlier = &payloads[..second];
-        if let Some(first) = earlier.iter().position(|(other, _)| other == name) {
+        if let Some(first) = earlier.iter().position(|other| other == name) {
             return Err(EncodeError::DuplicatePayload {
                 first,
                 second,
-                name: name.clone(),
+                name: (*name).clone(),
             });
         }
     }

@@ -84,33 +84,43 @@
 mod byte_layout;
 mod canonical_json;
 mod compatibility;
+mod convert;
 mod decode;
 mod describe;
 mod digest;
 mod encode;
 mod envelope_version;
 mod error;
+mod file_bytes;
 mod from_json;
+#[cfg(test)]
+mod hashed_bytes;
 mod id;
 mod manifest;
 mod manifest_reading;
 mod manifest_rules;
 mod object_only;
+mod payload_copy;
 mod plain_serializer;
 mod plain_value;
 mod rational_ns;
+mod read_at;
 mod reader;
 mod scope;
 mod seed_derivation;
 mod sort_few;
+mod stream_encode;
+mod streamed;
 mod strict_json;
 mod u64_text;
+mod verify;
 
 pub use byte_layout::{
     ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_PAYLOADS, NAME_BYTES,
 };
 pub use canonical_json::{CanonicalError, canonical_json, canonical_text, digest_json};
 pub use compatibility::{CompatibilityDifference, CompatibilityField, compare_compatibility};
+pub use convert::{ConvertError, convert};
 pub use decode::{
     Envelope, EnvelopeHead, PayloadEntry, PayloadView, decode, decode_header, head_bytes,
 };
@@ -125,10 +135,15 @@ pub use manifest::{
     AgentEntry, Compatibility, CoordinatorEntry, EnvironmentEntry, EventWatermarks, ExecutorEntry,
     Manifest, PayloadRow, PortBinding, UnknownFields, WatermarkShape,
 };
+pub use payload_copy::{copy_payload, read_payload};
 pub use plain_value::{PlainError, PlainValue, to_json};
 pub use rational_ns::{RationalError, RationalNs};
+pub use read_at::{ReadAt, SeekSource};
 pub use scope::Scope;
 pub use seed_derivation::{SeedError, derive_seed};
 pub use sort_few::sort_few_by;
+pub use stream_encode::{write_from_sources, write_seekable};
+pub use streamed::{MAX_STREAMED_HEAD_BYTES, Progress, StreamError};
 pub use strict_json::{MAX_DEPTH, MAX_SAFE_INTEGER, StrictJsonError, parse_strict_json};
 pub use u64_text::{U64, U64Error};
+pub use verify::{describe_source, read_head, verify};

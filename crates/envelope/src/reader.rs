@@ -8,10 +8,11 @@ use crate::byte_layout::{
     ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_PAYLOADS, NAME_BYTES, align8,
     array_at, bytes_at, digest_at, file_length, u32_at, u64_at,
 };
+use crate::file_bytes::{FileBytes, Halt};
 use crate::strict_json::parse_strict_json;
 use crate::{
-    Digest, DigestAlgorithm, EnvelopeError, EnvelopeVersion, Id, PayloadRow, U64, UnknownFields,
-    canonical_json,
+    Digest, DigestAlgorithm, EnvelopeError, EnvelopeVersion, Id, PayloadEntry, PayloadRow, U64,
+    UnknownFields, canonical_json,
 };
 
 /// What the header says, after rule 1.
@@ -23,19 +24,22 @@ pub(crate) struct Header {
     pub(crate) table_offset: u32,
 }
 
-/// One entry of the table: a name and where its bytes lie.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
-    pub(crate) name: Id,
-    pub(crate) offset: u64,
-    pub(crate) byte_length: u64,
-    pub(crate) digest: Digest,
-}
-
-impl Entry {
+impl PayloadEntry {
     /// Where the payload ends; entries are made only where this fits.
     pub(crate) fn end(&self) -> u64 {
         self.offset + self.byte_length
+    }
+
+    pub(crate) fn check_digest(&self, computed: Digest) -> Result<(), EnvelopeError> {
+        if computed != self.digest {
+            return Err(EnvelopeError::PayloadDigest {
+                name: self.name.clone(),
+                offset: self.offset,
+                recorded: self.digest,
+                computed,
+            });
+        }
+        Ok(())
     }
 
     pub(crate) fn row(&self) -> PayloadRow {
@@ -147,43 +151,42 @@ impl Header {
     }
 }
 
-/// Rule 2 for a footer at `footer_offset`, which lies inside `bytes` with room for a footer: its magic,
-/// the recorded length, and its digest. The footer need not be the end of `bytes`, so that a damaged
-/// file can be described; the length it records is compared with the whole.
-pub(crate) fn check_footer(
-    bytes: &[u8],
-    header: &Header,
+/// Rule 2 for a footer at `footer_offset`: its magic and the recorded length; answers the recorded digest. The
+/// footer need not be the end of the file, so that a damaged file can be described; the length it records is
+/// compared with the whole.
+pub(crate) fn read_footer<F: FileBytes>(
+    file: &mut F,
     footer_offset: u64,
-) -> Result<(), EnvelopeError> {
-    let actual = file_length(bytes.len());
-    let Some(footer) = bytes_at(bytes, footer_offset, FOOTER_BYTES.into()) else {
-        return Err(EnvelopeError::TooShort {
+) -> Result<Digest, Halt<F::Fault>> {
+    let actual = file.length();
+    let Some(footer) = file.array::<{ FOOTER_BYTES as usize }>(footer_offset)? else {
+        return Err(Halt::Refused(EnvelopeError::TooShort {
             file_bytes: actual,
             least_bytes: footer_offset.saturating_add(FOOTER_BYTES.into()),
-        });
+        }));
     };
-    let magic: [u8; 8] = array_at(footer, 40);
+    let magic: [u8; 8] = array_at(&footer, 40);
     if magic != FOOTER_MAGIC {
-        return Err(EnvelopeError::FooterMagic {
+        return Err(Halt::Refused(EnvelopeError::FooterMagic {
             offset: footer_offset + 40,
             found: magic,
-        });
+        }));
     }
-    let recorded = u64_at(footer, 0);
+    let recorded = u64_at(&footer, 0);
     if recorded != actual {
-        return Err(EnvelopeError::FileBytes { recorded, actual });
+        return Err(Halt::Refused(EnvelopeError::FileBytes { recorded, actual }));
     }
-    check_footer_digest(bytes, header, footer_offset, digest_at(footer, 8))
+    Ok(digest_at(&footer, 8))
 }
 
 /// The last part of rule 2. Version 2 covers everything up to the end of the table; if that does not lie
 /// before the footer, the bounds are what is wrong.
-pub(crate) fn check_footer_digest(
-    bytes: &[u8],
+pub(crate) fn check_footer_digest<F: FileBytes>(
+    file: &mut F,
     header: &Header,
     footer_offset: u64,
     recorded: Digest,
-) -> Result<(), EnvelopeError> {
+) -> Result<(), Halt<F::Fault>> {
     let covered_bytes = match header.version {
         EnvelopeVersion::One => footer_offset,
         EnvelopeVersion::Two => {
@@ -192,16 +195,19 @@ pub(crate) fn check_footer_digest(
             header.table_end()
         }
     };
-    let covered = bytes_at(bytes, 0, covered_bytes).unwrap_or(bytes);
-    let computed = header.algorithm().digest(covered);
-    if computed != recorded {
-        return Err(EnvelopeError::FooterDigest {
+    let computed = file.digest(header.algorithm(), 0..covered_bytes)?;
+    match computed {
+        Some(computed) if computed != recorded => Err(Halt::Refused(EnvelopeError::FooterDigest {
             covered_bytes,
             recorded,
             computed,
-        });
+        })),
+        Some(_) => Ok(()),
+        None => Err(Halt::Refused(EnvelopeError::TooShort {
+            file_bytes: file.length(),
+            least_bytes: covered_bytes,
+        })),
     }
-    Ok(())
 }
 
 /// Rule 3: the manifest lies before `limit`, is strict JSON and canonical.
@@ -240,9 +246,9 @@ pub(crate) fn read_manifest_json(
 pub(crate) fn read_entry(
     prefix: &[u8],
     header: &Header,
-    earlier: &[Entry],
+    earlier: &[PayloadEntry],
     limit: u64,
-) -> Result<Entry, EnvelopeError> {
+) -> Result<PayloadEntry, EnvelopeError> {
     let index = earlier.len();
     let start = header.laid_out_table_offset() + file_length(index) * u64::from(ENTRY_BYTES);
     let Some(entry) = bytes_at(prefix, start, ENTRY_BYTES.into()) else {
@@ -256,7 +262,7 @@ pub(crate) fn read_entry(
         return Err(EnvelopeError::EntryDuplicate { index, first, name });
     }
     let (offset, byte_length) = (u64_at(entry, 64), u64_at(entry, 72));
-    let previous_end = earlier.last().map_or(header.table_end(), Entry::end);
+    let previous_end = earlier.last().map_or(header.table_end(), PayloadEntry::end);
     // The previous payload ends before the footer, so aligning its end cannot overflow.
     let expected = align8(previous_end).unwrap_or(u64::MAX);
     if offset != expected {
@@ -277,7 +283,7 @@ pub(crate) fn read_entry(
             limit,
         });
     }
-    Ok(Entry {
+    Ok(PayloadEntry {
         name,
         offset,
         byte_length,
@@ -307,37 +313,28 @@ fn read_name(field: &[u8], index: usize, start: u64) -> Result<Id, EnvelopeError
     })
 }
 
-/// The last part of rule 5: the digest of a payload's bytes, which lie inside `bytes`.
-pub(crate) fn check_payload<'a>(
-    bytes: &'a [u8],
+/// The last part of rule 5: the digest of a payload's bytes, which lie inside the file.
+pub(crate) fn check_payload<F: FileBytes>(
+    file: &mut F,
     header: &Header,
-    entry: &Entry,
-) -> Result<&'a [u8], EnvelopeError> {
-    let Some(payload) = bytes_at(bytes, entry.offset, entry.byte_length) else {
-        return Err(EnvelopeError::EntryBounds {
+    entry: &PayloadEntry,
+) -> Result<(), Halt<F::Fault>> {
+    match file.digest(header.algorithm(), entry.offset..entry.end())? {
+        Some(computed) => Ok(entry.check_digest(computed)?),
+        None => Err(Halt::Refused(EnvelopeError::EntryBounds {
             name: entry.name.clone(),
             offset: entry.offset,
             byte_length: entry.byte_length,
-            limit: file_length(bytes.len()),
-        });
-    };
-    let computed = header.algorithm().digest(payload);
-    if computed != entry.digest {
-        return Err(EnvelopeError::PayloadDigest {
-            name: entry.name.clone(),
-            offset: entry.offset,
-            recorded: entry.digest,
-            computed,
-        });
+            limit: file.length(),
+        })),
     }
-    Ok(payload)
 }
 
 /// The gaps between the parts before the footer, in file order; each under 8 bytes.
-pub(crate) fn padding(header: &Header, entries: &[Entry]) -> Vec<Range<u64>> {
+pub(crate) fn padding(header: &Header, entries: &[PayloadEntry]) -> Vec<Range<u64>> {
     let ends = [header.manifest_end(), header.table_end()]
         .into_iter()
-        .chain(entries.iter().map(Entry::end));
+        .chain(entries.iter().map(PayloadEntry::end));
     let starts = [header.laid_out_table_offset()]
         .into_iter()
         .chain(entries.iter().map(|entry| entry.offset));
@@ -347,14 +344,18 @@ pub(crate) fn padding(header: &Header, entries: &[Entry]) -> Vec<Range<u64>> {
         .collect()
 }
 
-/// Rule 6 for one gap: every byte is zero.
-pub(crate) fn check_padding(prefix: &[u8], gap: &Range<u64>) -> Result<(), EnvelopeError> {
-    let bytes = bytes_at(prefix, gap.start, gap.end - gap.start).unwrap_or_default();
-    match bytes.iter().position(|&byte| byte != 0) {
-        Some(distance) => Err(EnvelopeError::Padding {
-            offset: gap.start + file_length(distance),
-            found: bytes[distance],
-        }),
+/// Rule 6 for one gap: every byte is zero. A gap ends on a multiple of 8 and is shorter than 8 bytes.
+pub(crate) fn check_padding<F: FileBytes>(
+    file: &mut F,
+    gap: &Range<u64>,
+) -> Result<(), Halt<F::Fault>> {
+    let word = file.array::<8>(gap.end - 8)?.unwrap_or_default();
+    let offsets = gap.end - 8..gap.end;
+    match offsets
+        .zip(word)
+        .find(|&(offset, byte)| offset >= gap.start && byte != 0)
+    {
+        Some((offset, found)) => Err(Halt::Refused(EnvelopeError::Padding { offset, found })),
         None => Ok(()),
     }
 }
@@ -362,10 +363,10 @@ pub(crate) fn check_padding(prefix: &[u8], gap: &Range<u64>) -> Result<(), Envel
 /// Rule 6: the footer begins where the last payload ends.
 pub(crate) fn check_no_gap(
     header: &Header,
-    entries: &[Entry],
+    entries: &[PayloadEntry],
     footer_offset: u64,
 ) -> Result<(), EnvelopeError> {
-    let end = entries.last().map_or(header.table_end(), Entry::end);
+    let end = entries.last().map_or(header.table_end(), PayloadEntry::end);
     if end != footer_offset {
         return Err(EnvelopeError::FooterGap { end, footer_offset });
     }

@@ -1,0 +1,93 @@
+//! [`convert`]: a file of one version as a file of the other.
+
+use std::io::{Seek, Write};
+
+use crate::encode::EncodeError;
+use crate::manifest_rules::check_version;
+use crate::stream_encode::{PayloadBytes, read_range, write_going_back, write_in_order};
+use crate::verify::verify;
+use crate::{
+    DigestAlgorithm, EnvelopeError, EnvelopeHead, EnvelopeVersion, Id, Progress, ReadAt,
+    StreamError,
+};
+
+/// Why a file was not converted. What the sink holds then must be thrown away.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConvertError {
+    /// The file could not be read or breaks a rule. Nothing was written.
+    #[error(transparent)]
+    Read(#[from] StreamError),
+    /// The file is sound and holds something that version 2 has no place for: a field this crate does not know, or
+    /// an old shape. Nothing was written; the file can only be kept as it is.
+    #[error("the file cannot be written as version {to} without loss: {problem}")]
+    WouldLose {
+        /// The version asked for.
+        to: EnvelopeVersion,
+        /// The first rule of that version that the manifest breaks.
+        problem: EnvelopeError,
+    },
+    /// The sink failed, or the source while it was read again.
+    #[error(transparent)]
+    Write(#[from] EncodeError),
+}
+
+/// Verifies a file and writes it again in version `to`, in bounded memory; returns the length of what it wrote.
+///
+/// Payloads and everything the manifest says stay what they are; `envelopeVersion`, `digestAlgorithm`, the digests of
+/// payloads and the layout become those of the version. So a file of version 2 goes to version 1 and back to the same
+/// bytes, and so does a file of version 1 through version 2. What version 2 has no place for, fields that this crate
+/// does not know and the two old shapes, is refused ([`ConvertError::WouldLose`]) rather than dropped. The one thing
+/// not carried over is a `digestAlgorithm` that says the obvious in a file of version 1. To the version it has
+/// already, a file is copied byte for byte.
+///
+/// The source is read twice, by [`verify`] first; `progress` is called during both, with a total of its own for each.
+pub fn convert<S: ReadAt, W: Write + Seek>(
+    source: &mut S,
+    to: EnvelopeVersion,
+    sink: &mut W,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<u64, ConvertError> {
+    let head = verify(source, progress)?;
+    let mut manifest = head.manifest.clone();
+    if head.version == to {
+        let mut sections = Sections { source, head };
+        // Its rows are stated, so each payload is read once more and compared.
+        return Ok(write_in_order(&manifest, &mut sections, sink, progress)?);
+    }
+    manifest.envelope_version = to;
+    manifest.digest_algorithm = match to {
+        EnvelopeVersion::One => None,
+        EnvelopeVersion::Two => Some(DigestAlgorithm::Blake3),
+    };
+    // Before the rows go: they too may hold fields that version 2 has no place for.
+    check_version(&manifest, to).map_err(|problem| ConvertError::WouldLose { to, problem })?;
+    manifest.payloads.clear();
+    let mut sections = Sections { source, head };
+    Ok(write_going_back(&manifest, &mut sections, sink, progress)?)
+}
+
+/// The payloads of a file, in its own order.
+struct Sections<'a, S> {
+    source: &'a mut S,
+    head: EnvelopeHead,
+}
+
+impl<S: ReadAt> PayloadBytes for Sections<'_, S> {
+    fn payloads(&self) -> Vec<(Id, u64)> {
+        let entries = self.head.entries.iter();
+        entries
+            .map(|entry| (entry.name.clone(), entry.byte_length))
+            .collect()
+    }
+
+    fn read(
+        &mut self,
+        index: usize,
+        put: &mut dyn FnMut(&[u8]) -> Result<(), EncodeError>,
+    ) -> Result<(), EncodeError> {
+        let entry = &self.head.entries[index];
+        let range = entry.offset..entry.end();
+        read_range(self.source, &entry.name, range, put)
+    }
+}
