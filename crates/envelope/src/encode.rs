@@ -2,12 +2,11 @@
 
 use std::io::{self, Write};
 
-use sha2::Digest as _;
-
 use crate::byte_layout::{
     ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_PAYLOADS, NAME_BYTES, align8,
     file_length,
 };
+use crate::digest::DigestState;
 use crate::manifest_rules::{
     check_references, check_rows, check_version, read_manifest, unknown_fields,
 };
@@ -210,11 +209,12 @@ impl Plan {
 
     fn write<W: Write>(&self, payloads: &[(Id, &[u8])], sink: &mut W) -> Result<(), EncodeError> {
         // Only version 1 hashes what it writes: in version 2 the table already covers the payloads.
-        let mut whole = (self.version == EnvelopeVersion::One).then(sha2::Sha256::new);
+        let algorithm = self.version.digest_algorithm();
+        let mut whole = (self.version == EnvelopeVersion::One).then(|| DigestState::new(algorithm));
         let mut written = 0;
         let mut put = |part: &[u8]| -> io::Result<()> {
-            if let Some(hasher) = &mut whole {
-                hasher.update(part);
+            if let Some(state) = &mut whole {
+                state.update(part);
             }
             written += part.len();
             sink.write_all(part)
@@ -229,8 +229,8 @@ impl Plan {
             position = aligned + payload.len();
         }
         let digest = match whole {
-            Some(hasher) => Digest::from_bytes(hasher.finalize().into()),
-            None => Digest::blake3(&self.head),
+            Some(state) => state.finish(),
+            None => algorithm.digest(&self.head),
         };
         sink.write_all(&self.footer(digest))?;
         debug_assert_eq!(

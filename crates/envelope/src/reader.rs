@@ -192,6 +192,8 @@ pub(crate) fn check_footer_digest<F: FileBytes>(
         EnvelopeVersion::Two => {
             header.check_manifest_bounds(footer_offset)?;
             header.check_table_bounds(footer_offset)?;
+            // Needed in memory in any case, so that it is read once, and refused before it is hashed if it is absurd.
+            file.prefix(header.table_end())?;
             header.table_end()
         }
     };

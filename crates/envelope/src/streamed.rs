@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use crate::byte_layout::file_length;
+use crate::byte_layout::{bytes_at, file_length};
 use crate::digest::DigestState;
 use crate::file_bytes::{FileBytes, Halt};
 use crate::{Digest, DigestAlgorithm, EnvelopeError, EnvelopeVersion, ReadAt};
@@ -22,6 +22,13 @@ pub struct Progress {
     pub done_bytes: u64,
     /// How many there are, bytes that are worked through twice counted twice. An estimate from above.
     pub total_bytes: u64,
+}
+
+impl Progress {
+    fn advance(&mut self, bytes: usize) {
+        let done_bytes = self.done_bytes.saturating_add(file_length(bytes));
+        self.done_bytes = done_bytes.min(self.total_bytes);
+    }
 }
 
 /// Why a file was not read from its source.
@@ -123,8 +130,7 @@ impl<'a, S: ReadAt> Streamed<'a, S> {
         } = self;
         for_each_chunk(*source, buffer, range, StreamError::Source, |chunk| {
             take(chunk)?;
-            let done_bytes = reported.done_bytes.saturating_add(file_length(chunk.len()));
-            reported.done_bytes = done_bytes.min(reported.total_bytes);
+            reported.advance(chunk.len());
             progress(*reported);
             Ok(())
         })
@@ -184,6 +190,10 @@ impl<S: ReadAt> FileBytes for Streamed<'_, S> {
     ) -> Result<Option<Digest>, Halt<StreamError>> {
         if !self.inside(range.start, range.end - range.start) {
             return Ok(None);
+        }
+        if let Some(bytes) = bytes_at(&self.head, range.start, range.end - range.start) {
+            self.reported.advance(bytes.len());
+            return Ok(Some(algorithm.digest(bytes)));
         }
         let mut state = DigestState::new(algorithm);
         self.each_chunk(range, |chunk| {
