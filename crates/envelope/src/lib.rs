@@ -81,6 +81,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod broken_rule;
 mod byte_layout;
 mod canonical_json;
 mod compatibility;
@@ -99,6 +100,8 @@ mod id;
 mod manifest;
 mod manifest_reading;
 mod manifest_rules;
+#[cfg(feature = "schema")]
+mod manifest_schema;
 mod object_only;
 mod payload_copy;
 mod plain_serializer;
@@ -115,6 +118,7 @@ mod strict_json;
 mod u64_text;
 mod verify;
 
+pub use broken_rule::BrokenRule;
 pub use byte_layout::{
     ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_PAYLOADS, NAME_BYTES,
 };
@@ -135,6 +139,8 @@ pub use manifest::{
     AgentEntry, Compatibility, CoordinatorEntry, EnvironmentEntry, EventWatermarks, ExecutorEntry,
     Manifest, PayloadRow, PortBinding, UnknownFields, WatermarkShape,
 };
+#[cfg(feature = "schema")]
+pub use manifest_schema::manifest_schema;
 pub use payload_copy::{copy_payload, read_payload};
 pub use plain_value::{PlainError, PlainValue, to_json};
 pub use rational_ns::{RationalError, RationalNs};

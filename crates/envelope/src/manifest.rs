@@ -9,6 +9,7 @@ use crate::{Digest, DigestAlgorithm, EnvelopeVersion, Id, RationalNs, Scope, U64
 /// written again byte for byte. In version 2 any entry here is refused.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnknownFields(pub Map<String, Value>);
 
 impl UnknownFields {
@@ -24,13 +25,16 @@ impl UnknownFields {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Manifest {
     /// Version of the envelope; decides how [`crate::encode`] writes it.
     #[cfg_attr(feature = "typescript", tsify(type = "1 | 2"))]
+    #[cfg_attr(feature = "schema", schemars(with = "u32"))]
     pub envelope_version: EnvelopeVersion,
     /// `blake3` in version 2, usually absent in version 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional))]
+    #[cfg_attr(feature = "schema", schemars(with = "DigestAlgorithm"))]
     pub digest_algorithm: Option<DigestAlgorithm>,
     /// The identity every participant's part of the checkpoint shares.
     #[cfg_attr(feature = "typescript", tsify(type = "string"))]
@@ -74,6 +78,7 @@ pub struct Manifest {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PortBinding {
     /// The port of the world.
     #[cfg_attr(feature = "typescript", tsify(type = "string"))]
@@ -91,6 +96,7 @@ pub struct PortBinding {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compatibility {
     /// The world's backend.
     #[cfg_attr(feature = "typescript", tsify(type = "string"))]
@@ -120,6 +126,7 @@ pub struct Compatibility {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnvironmentEntry {
     /// The participant the world ran in.
     #[cfg_attr(feature = "typescript", tsify(type = "string"))]
@@ -137,6 +144,7 @@ pub struct EnvironmentEntry {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentEntry {
     /// The agent.
     #[cfg_attr(feature = "typescript", tsify(type = "string"))]
@@ -150,6 +158,7 @@ pub struct AgentEntry {
     /// The index it attested to when it was initialised; a later amendment, so it may be absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional, type = "string"))]
+    #[cfg_attr(feature = "schema", schemars(with = "Digest"))]
     pub index_digest: Option<Digest>,
     /// Version of its model.
     pub model_version: String,
@@ -175,6 +184,7 @@ pub struct AgentEntry {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CoordinatorEntry {
     /// The payload that holds the task's ledger.
     #[cfg_attr(feature = "typescript", tsify(type = "string"))]
@@ -206,6 +216,7 @@ pub struct CoordinatorEntry {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExecutorEntry {
     /// The agent whose decisions it turns into controls.
     #[cfg_attr(feature = "typescript", tsify(type = "string"))]
@@ -327,6 +338,7 @@ impl From<EventWatermarks> for WatermarkFields {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PayloadRow {
     /// Name of the payload.
     #[cfg_attr(feature = "typescript", tsify(type = "string"))]
