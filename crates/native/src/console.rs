@@ -1,0 +1,114 @@
+//! [`Console`]: the two streams a command answers on.
+
+use std::fmt::Write as _;
+use std::io::{self, ErrorKind, Write};
+
+use serde::Serialize;
+
+use crate::arguments::OutputArguments;
+use crate::exit_status::ExitStatus;
+
+/// Standard output for the answer, standard error for complaints.
+///
+/// A reader that closes its end early (`... | head -1`) is not an error: what is left is dropped, and the
+/// exit status still tells the verdict. Any other failure of standard output, such as a full disk, is
+/// [`ExitStatus::Io`].
+pub struct Console {
+    form: OutputArguments,
+    /// The first failure of standard output that matters.
+    failure: Option<io::Error>,
+}
+
+impl Console {
+    pub fn new(form: OutputArguments) -> Self {
+        Self {
+            form,
+            failure: None,
+        }
+    }
+
+    /// Whether progress may be shown.
+    pub fn is_quiet(&self) -> bool {
+        self.form.quiet
+    }
+
+    /// A line of the answer for a person; nothing with `--json` or `--quiet`.
+    pub fn say(&mut self, line: &str) {
+        if !self.form.json && !self.form.quiet {
+            self.write(&printable(line));
+        }
+    }
+
+    /// A complaint for a person; nothing with `--json`, whose object holds it.
+    pub fn complain(&self, line: &str) {
+        if !self.form.json {
+            let text = format!("wellwritten: {}\n", printable(line));
+            // If that stream is gone, there is nobody left to tell.
+            let _ = io::stderr().write_all(text.as_bytes());
+        }
+    }
+
+    /// The answer for a program; nothing without `--json`.
+    pub fn report<R: Serialize>(&mut self, report: &R) {
+        if self.form.json {
+            let text = serde_json::to_string_pretty(report)
+                .expect("a report holds strings, lists and objects with string keys");
+            self.write(&text);
+        }
+    }
+
+    /// The exit status: the command's, unless its answer could not be written.
+    pub fn finish(self, status: ExitStatus) -> ExitStatus {
+        match self.failure {
+            Some(error) => {
+                let text = format!("wellwritten: standard output: {error}\n");
+                let _ = io::stderr().write_all(text.as_bytes());
+                ExitStatus::Io
+            }
+            None => status,
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        if self.failure.is_some() {
+            return;
+        }
+        let mut stream = io::stdout().lock();
+        let line = format!("{text}\n");
+        let written = stream
+            .write_all(line.as_bytes())
+            .and_then(|()| stream.flush());
+        if let Err(error) = written
+            && error.kind() != ErrorKind::BrokenPipe
+        {
+            self.failure = Some(error);
+        }
+    }
+}
+
+/// The text with its control characters escaped: names and file contents are other people's, and a
+/// terminal obeys escape sequences.
+fn printable(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            let _ = write!(safe, "{}", character.escape_default());
+        } else {
+            safe.push(character);
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printable;
+
+    #[test]
+    fn a_terminal_is_told_nothing_by_other_peoples_text() {
+        assert_eq!(
+            printable("a\u{1b}[2Jb\r\u{9b}c\nd é"),
+            "a\\u{1b}[2Jb\\r\\u{9b}c\\nd é"
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! `wellwritten envelope convert`: the same checkpoint in the other version.
+
+use serde::Serialize;
+use wellwritten_envelope::{
+    ConvertError, EncodeError, EnvelopeHead, EnvelopeVersion, ReadAt, U64, convert, read_head,
+};
+
+use super::fields_without_place::fields_without_place;
+use super::finish;
+use crate::arguments::ConvertArguments;
+use crate::command_error::CommandError;
+use crate::console::Console;
+use crate::exit_status::ExitStatus;
+use crate::file_name::{FileName, shown};
+use crate::input_file::InputFile;
+use crate::new_file::NewFile;
+use crate::progress_line::ProgressLine;
+use crate::readable_bytes::readable_bytes;
+
+/// What the command did; everything null where it did nothing.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    output: Option<FileName>,
+    from_version: Option<EnvelopeVersion>,
+    to_version: Option<EnvelopeVersion>,
+    file_bytes: Option<U64>,
+    /// Fields of the manifest that the new file does not have, because its version says the same without.
+    not_carried_over: Option<Vec<&'static str>>,
+}
+
+pub fn run(arguments: &ConvertArguments, console: &mut Console) -> ExitStatus {
+    let mut report = Report::default();
+    let error = write(arguments, console, &mut report).err();
+    finish(
+        console,
+        "envelope convert",
+        &arguments.file,
+        &report,
+        error.as_ref(),
+    )
+}
+
+fn write(
+    arguments: &ConvertArguments,
+    console: &mut Console,
+    report: &mut Report,
+) -> Result<(), CommandError> {
+    let (path, to) = (&arguments.file, arguments.to.into());
+    let mut input = InputFile::open(path)?;
+    let head = read_head(&mut input).map_err(|error| CommandError::from_stream(error, path))?;
+    let mut file = NewFile::create(&arguments.output, arguments.force)?;
+    let file_bytes = {
+        let mut line = ProgressLine::new(console, format!("verifying {}", shown(path)));
+        let mut last_bytes = 0;
+        convert(&mut input, to, &mut file, &mut |progress| {
+            if progress.done_bytes < last_bytes {
+                line.next(format!("writing {}", arguments.output.display()));
+            }
+            last_bytes = progress.done_bytes;
+            line.show(progress);
+        })
+    };
+    let file_bytes = file_bytes.map_err(|error| command_error(error, &head, &file))?;
+    let output = file.publish()?;
+
+    let not_carried_over = not_carried_over(&head, to);
+    console.say(&format!(
+        "{}: version {}, {}",
+        shown(path),
+        head.version,
+        readable_bytes(input.length()),
+    ));
+    console.say(&format!(
+        "{}: version {to}, {}",
+        output.display(),
+        readable_bytes(file_bytes),
+    ));
+    if head.version == to {
+        console.say("The file has that version already: this is a copy, byte for byte.");
+    }
+    for field in &not_carried_over {
+        console.say(&format!(
+            "Not carried over: the manifest's {field}, which version {to} says otherwise."
+        ));
+    }
+    *report = Report {
+        output: Some(output.as_path().into()),
+        from_version: Some(head.version),
+        to_version: Some(to),
+        file_bytes: Some(U64(file_bytes)),
+        not_carried_over: Some(not_carried_over),
+    };
+    Ok(())
+}
+
+/// What the new file says in another way than a conversion back would find. Everything else that a version
+/// has no place for is refused.
+fn not_carried_over(head: &EnvelopeHead, to: EnvelopeVersion) -> Vec<&'static str> {
+    let optional = head.version == EnvelopeVersion::One && to == EnvelopeVersion::Two;
+    if optional && head.manifest.digest_algorithm.is_some() {
+        return vec!["digestAlgorithm"];
+    }
+    Vec::new()
+}
+
+fn command_error(error: ConvertError, head: &EnvelopeHead, output: &NewFile) -> CommandError {
+    match error {
+        ConvertError::Read(error) => CommandError::from_stream(error, output.target()),
+        ConvertError::WouldLose { to, problem } => CommandError::WouldLose {
+            to,
+            problem,
+            fields: fields_without_place(&head.manifest),
+        },
+        ConvertError::Write(EncodeError::Sink(source)) => output.error(source),
+        ConvertError::Write(EncodeError::Source { error, .. }) => {
+            CommandError::Read { source: error }
+        }
+        // It was verified a moment ago, so nothing else can be wrong with it.
+        _ => CommandError::Changed,
+    }
+}

@@ -1,0 +1,16 @@
+//! Oracle: the real program, run as a process. It is judged by what a script and a person can see of it:
+//! exit status, standard output, standard error, and the files it leaves. The envelopes come from a second,
+//! naive writer (`sample_file`), which shares no code with the program but the canonical form of JSON.
+
+mod closed_streams;
+mod convert;
+mod extract;
+mod inspect;
+mod large_files;
+mod readme;
+mod reference_fixture;
+mod sample_file;
+mod standard_input;
+mod usage;
+mod verify;
+mod wellwritten;
