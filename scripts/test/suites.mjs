@@ -108,10 +108,7 @@ function lintChecks() {
   const strict = ["--", "-D", "warnings"];
   const wasm = ["--target", WASM_TARGET, ...locked];
   // crates/native is sockets, threads and processes, none of which wasm32 has.
-  const portable = ["--workspace", "--exclude", "wellwritten-native"].slice(
-    0,
-    existsSync(`${project.root}/crates/native`) ? 3 : 1,
-  );
+  const portable = ["--workspace", "--exclude", "wellwritten-native"];
   const wasmChecks = hasClippyForWasm()
     ? [
         ["clippy for wasm32", "cargo", ["clippy", ...portable, ...wasm, ...strict]],
