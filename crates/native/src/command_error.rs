@@ -198,7 +198,11 @@ impl From<&CommandError> for ErrorReport {
         };
         Self {
             code: error.code(),
-            message: error.to_string(),
+            message: match error {
+                // The code says it already.
+                CommandError::NotSound(problem) => problem.to_string(),
+                _ => error.to_string(),
+            },
             broken,
             lost_fields: match error {
                 CommandError::WouldLose { fields, .. } => Some(fields.clone()),

@@ -103,7 +103,7 @@ fn extract(
         let payload = payload.map(|entry| entry.name.clone());
         let what = payload.as_ref().map_or("manifest", Id::as_str);
         let length = readable_bytes(byte_length);
-        console.say(&format!("{what}: {} ({length})", target.display()));
+        console.say(&format!("{what}: {}, {length}", target.display()));
         report.written.push(Written {
             file: target.as_path().into(),
             payload,

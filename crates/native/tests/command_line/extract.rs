@@ -25,7 +25,7 @@ fn one_payload_to_a_file_or_into_a_folder() {
         let answer = extract(&path, &["--payload", "world"], &output);
         assert_eq!((answer.exit, answer.stderr.as_str()), (0, ""));
         assert!(
-            answer.stdout.contains("world.bin (9 bytes)"),
+            answer.stdout.contains("world.bin, 9 bytes"),
             "{}",
             answer.stdout
         );
