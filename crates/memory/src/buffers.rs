@@ -55,6 +55,14 @@ pub(crate) struct BufferKey {
     pub(crate) slot: u32,
 }
 
+impl BufferKey {
+    /// The key of no buffer.
+    pub(crate) const NOWHERE: Self = Self {
+        id: BufferId::LAST,
+        slot: u32::MAX,
+    };
+}
+
 /// The table of buffers. Every change moves a revision, and the buffers are linked in the order of their last
 /// change, so that whoever knows a revision finds what changed since without looking at the rest.
 #[derive(Debug)]

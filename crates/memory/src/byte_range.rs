@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-/// Bytes `start..end` of a buffer. `start <= end` always holds: only [`ByteRange::new`] makes one.
+/// Bytes `start..end` of a buffer. Only [`ByteRange::new`] makes one, with `start <= end`; a range that is changed
+/// to end before it starts holds no byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -41,13 +42,13 @@ impl ByteRange {
     /// How many bytes the range holds.
     #[must_use]
     pub fn len(self) -> u64 {
-        self.end - self.start
+        self.end.saturating_sub(self.start)
     }
 
     /// Whether the range holds no byte.
     #[must_use]
     pub fn is_empty(self) -> bool {
-        self.start == self.end
+        self.start >= self.end
     }
 
     /// Whether byte `at` lies in the range.

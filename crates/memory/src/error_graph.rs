@@ -1,7 +1,6 @@
 //! [`ErrorGraph`]: the failures that live bytes still carry, and how each came to the bytes.
 
 use crate::buffers::BufferKey;
-use crate::byte_range::ByteRange;
 use crate::failure::{Failure, FailureKind};
 use crate::identity::FailureId;
 use crate::region::{Place, Region};
@@ -17,7 +16,7 @@ use hashbrown::HashMap;
 pub(crate) struct StepId(u32);
 
 /// How a failure came to some bytes: they belong to the work that failed, or a skip passed it on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Provenance {
     Root(FailureId),
     Step(StepId),
@@ -71,23 +70,19 @@ struct StepKey {
     produced: Place,
 }
 
-/// What is left of a step's identity once the buffer it would have written is freed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct FadedKey {
-    failure: FailureId,
-    work: Rc<str>,
-    needed: (Rc<str>, ByteRange),
-    produced: (Rc<str>, ByteRange),
-}
-
 impl StepKey {
-    fn faded(&self) -> FadedKey {
-        let named = |place: &Place| (Rc::clone(&place.label), place.range);
-        FadedKey {
+    /// What is left of it once the buffer it would have written is freed: the words.
+    fn faded(&self) -> Self {
+        let nowhere = |place: &Place| Place {
+            key: BufferKey::NOWHERE,
+            label: Rc::clone(&place.label),
+            range: place.range,
+        };
+        Self {
             failure: self.failure,
             work: Rc::clone(&self.work),
-            needed: named(&self.needed),
-            produced: named(&self.produced),
+            needed: nowhere(&self.needed),
+            produced: nowhere(&self.produced),
         }
     }
 
@@ -107,30 +102,56 @@ struct StepNode {
     holders: u64,
     /// Counts the steps: a parent's is always smaller.
     number: u64,
-    /// Whether it only stands for its parent, an earlier step that says the same.
+    /// Whether the buffer it would have written is freed.
+    is_faded: bool,
+    /// Whether it only stands for its parent, a step that says the same and came there the same way.
     is_alias: bool,
+    /// The parent under which it is known, unless it is an alias.
+    known_under: Provenance,
     /// Its neighbours among the steps that would have written the same buffer, which is not freed.
     produced_before: Option<StepId>,
     produced_after: Option<StepId>,
 }
 
+impl StepNode {
+    /// What it is known by.
+    fn known_as(&self) -> StepKey {
+        if self.is_faded {
+            self.key.faded()
+        } else {
+            self.key.clone()
+        }
+    }
+
+    /// Whether it is known by this key.
+    fn says(&self, key: &StepKey) -> bool {
+        if self.is_faded {
+            self.key.faded() == *key
+        } else {
+            self.key == *key
+        }
+    }
+}
+
 /// Every failure that some live byte, or a read in flight, still carries.
 ///
 /// A node lives exactly while something holds it: a claim, a unit of work, a skip step, a read in
-/// flight. Skip steps with the same work, needed and produced bytes under one failure are one node, so
-/// a loop that skips forever does not grow the graph. Nor does one that skips into a new buffer every
-/// time: a step whose produced buffer is freed is one with an earlier such step of the same work, labels
-/// and ranges.
+/// flight. Skip steps that follow the same step and say the same (work, needed and produced bytes) are one node,
+/// and a step that its own path has already is that earlier one: a way that goes in a circle is told without the
+/// circle. So a loop that skips forever does not grow the graph. Nor does one that skips into a new buffer every
+/// time: once the buffer is freed, a step is known by its words (labels and ranges) alone.
 #[derive(Debug)]
 pub struct ErrorGraph {
     failures: HashMap<FailureId, FailureNode>,
     /// In ascending order. Every launch pushes one and usually pops it again, without hashing.
     provisional: Vec<Provisional>,
+    /// How many provisional failures lie with the others.
+    displaced: usize,
     steps: Slots<StepNode>,
-    step_by_key: HashMap<StepKey, StepId>,
+    /// The slot of each step by the step it follows and what it says; and under no parent, how many say that.
+    known: HashMap<(Option<Provenance>, StepKey), u32>,
     /// The latest step that would have written a buffer; it leads to the others.
     last_by_produced: HashMap<BufferKey, StepId>,
-    step_by_faded: HashMap<FadedKey, StepId>,
     next_failure: FailureId,
     next_step: u64,
     /// How often it changed, but for provisional failures that came and went.
@@ -144,10 +165,10 @@ impl ErrorGraph {
         Self {
             failures: HashMap::new(),
             provisional: Vec::with_capacity(MOST_PROVISIONAL),
+            displaced: 0,
             steps: Slots::new(),
-            step_by_key: HashMap::new(),
+            known: HashMap::new(),
             last_by_produced: HashMap::new(),
-            step_by_faded: HashMap::new(),
             next_failure: FailureId::FIRST,
             next_step: 0,
             changes: 0,
@@ -249,8 +270,23 @@ impl ErrorGraph {
         id
     }
 
+    /// Which scopes are open, in two numbers that differ where the scopes do: how many only their units know of,
+    /// and the sum of their ids.
+    pub(crate) fn open_scopes(&self) -> (usize, u64) {
+        let ids = self.provisional.iter().map(|open| open.id.get());
+        (self.provisional.len(), ids.fold(0, u64::wrapping_add))
+    }
+
+    /// Whether more than one scope is open, torn-down ones included.
+    #[inline]
+    pub(crate) fn has_several_open(&self) -> bool {
+        self.provisional.len() > 1 || self.displaced > 0
+    }
+
     /// Moves a provisional failure in with the others, with this many holders.
     fn settle_in(&mut self, at: usize, holders: u64) -> &mut FailureNode {
+        self.note_change();
+        self.displaced += 1;
         let Provisional { id, work } = self.provisional.remove(at);
         self.failures.entry(id).or_insert(FailureNode {
             failure: None,
@@ -270,8 +306,10 @@ impl ErrorGraph {
     /// Puts the real failure where a provisional one was.
     pub(crate) fn replace(&mut self, id: FailureId, failure: Failure) {
         self.note_change();
-        if let Some(node) = self.failure_node(id) {
-            node.failure = Some(failure);
+        if let Some(node) = self.failure_node(id)
+            && node.failure.replace(failure).is_none()
+        {
+            self.displaced -= 1;
         }
     }
 
@@ -287,7 +325,7 @@ impl ErrorGraph {
         self.release(Provenance::Root(id));
     }
 
-    /// The step of `work`, held once more; the known one where this failure has it already.
+    /// The step of `work` after `parent`, held once more; the known one where it has it already.
     pub(crate) fn step(
         &mut self,
         parent: Provenance,
@@ -295,14 +333,14 @@ impl ErrorGraph {
         needed: &Place,
         produced: &Place,
     ) -> StepId {
-        let failure = self.root(parent);
+        let parent = self.resolved(parent);
         let key = StepKey {
-            failure,
+            failure: self.root(parent),
             work: Rc::clone(work),
             needed: needed.clone(),
             produced: produced.clone(),
         };
-        if let Some(&known) = self.step_by_key.get(&key) {
+        if let Some(known) = self.find(parent, &key) {
             self.hold(Provenance::Step(known), 1);
             return known;
         }
@@ -313,18 +351,54 @@ impl ErrorGraph {
         if let Some(before) = produced_before.and_then(|before| self.steps.get_mut(before.0)) {
             before.produced_after = Some(id);
         }
-        self.step_by_key.insert(key.clone(), id);
+        self.make_known(parent, key.clone(), id);
         self.steps.insert(StepNode {
             key,
             parent,
             holders: 1,
             number: self.next_step,
+            is_faded: false,
             is_alias: false,
+            known_under: parent,
             produced_before,
             produced_after: None,
         });
         self.next_step += 1;
         id
+    }
+
+    /// The step that says this right after `parent`, or on its way.
+    fn find(&self, parent: Provenance, key: &StepKey) -> Option<StepId> {
+        // Nearly always nothing says it, or the first place to look has it: no way is walked.
+        self.known.get(&(None, key.clone()))?;
+        if let Some(slot) = self.known.get(&(Some(parent), key.clone())) {
+            return Some(StepId(*slot));
+        }
+        let mut at = parent;
+        while let Provenance::Step(id) = at {
+            let node = self.node(id);
+            if node.says(key) {
+                return Some(id);
+            }
+            at = self.resolved(node.parent);
+        }
+        None
+    }
+
+    fn make_known(&mut self, parent: Provenance, key: StepKey, id: StepId) {
+        *self.known.entry((None, key.clone())).or_insert(0) += 1;
+        self.known.insert((Some(parent), key), id.0);
+    }
+
+    fn make_unknown(&mut self, parent: Provenance, key: StepKey) {
+        self.known.remove(&(Some(parent), key.clone()));
+        let count = (None, key);
+        if let Some(several) = self.known.get_mut(&count) {
+            *several -= 1;
+            if *several == 0 {
+                self.known.remove(&count);
+            }
+        }
     }
 
     /// A step is no longer one of those that would have written its buffer.
@@ -398,8 +472,8 @@ impl ErrorGraph {
         at
     }
 
-    /// A buffer is freed: the steps that would have written it fade, and those that say the same become
-    /// one. The later stands for the earlier, so that a parent is always the smaller.
+    /// A buffer is freed: the steps that would have written it fade, and each that says what one on its way says,
+    /// or one after the same step, becomes one with that.
     pub(crate) fn fade(&mut self, buffer: BufferKey) {
         let mut fading = Vec::new();
         let mut at = self.last_by_produced.remove(&buffer);
@@ -409,29 +483,39 @@ impl ErrorGraph {
             at = node.produced_before.take();
         }
         for id in fading {
-            // One of the others may have held it.
-            let Some(node) = self.steps.get(id.0) else {
-                continue;
-            };
-            let (faded, number) = (node.key.faded(), node.number);
-            let Some(&known) = self.step_by_faded.get(&faded) else {
-                self.step_by_faded.insert(faded, id);
-                continue;
-            };
-            let (earlier, later) = if self.node(known).number < number {
-                (known, id)
-            } else {
-                (id, known)
-            };
-            self.step_by_faded.insert(faded, earlier);
-            self.hold(Provenance::Step(earlier), 1);
-            if let Some(node) = self.steps.get_mut(later.0) {
-                let parent = core::mem::replace(&mut node.parent, Provenance::Step(earlier));
-                node.is_alias = true;
-                self.changes += 1;
-                self.release(parent);
-            }
+            self.fade_step(id);
         }
+    }
+
+    fn fade_step(&mut self, id: StepId) {
+        // One of the others may have held it.
+        let Some(node) = self.steps.get_mut(id.0) else {
+            return;
+        };
+        let (known_under, number) = (node.known_under, node.number);
+        let key = core::mem::replace(&mut node.is_faded, true);
+        debug_assert!(!key, "a buffer is freed once");
+        let (key, old_parent) = (node.key.clone(), node.parent);
+        self.make_unknown(known_under, key.clone());
+        let (key, parent) = (key.faded(), self.resolved(old_parent));
+        let Some(same) = self.find(parent, &key) else {
+            self.make_known(parent, key, id);
+            if let Some(node) = self.steps.get_mut(id.0) {
+                node.known_under = parent;
+            }
+            return;
+        };
+        self.note_change();
+        self.hold(Provenance::Step(same), 1);
+        if let Some(same) = self.steps.get_mut(same.0) {
+            // It stands for both now, and no later than either: a parent's number is the smaller.
+            same.number = same.number.min(number);
+        }
+        if let Some(node) = self.steps.get_mut(id.0) {
+            node.parent = Provenance::Step(same);
+            node.is_alias = true;
+        }
+        self.release(old_parent);
     }
 
     /// Adds `count` holders.
@@ -463,8 +547,8 @@ impl ErrorGraph {
                     node.holders -= 1;
                     if node.holders == 0
                         && let Some(node) = self.failures.remove(&id)
-                        && node.failure.is_some()
                     {
+                        self.displaced -= usize::from(node.failure.is_none());
                         self.note_change();
                     }
                     return;
@@ -481,12 +565,8 @@ impl ErrorGraph {
                     self.note_change();
                     self.unlink_produced(id);
                     let node = self.steps.remove(id.0).expect("it was just there");
-                    if self.step_by_key.get(&node.key) == Some(&id) {
-                        self.step_by_key.remove(&node.key);
-                    }
-                    let faded = node.key.faded();
-                    if self.step_by_faded.get(&faded) == Some(&id) {
-                        self.step_by_faded.remove(&faded);
+                    if !node.is_alias {
+                        self.make_unknown(node.known_under, node.known_as());
                     }
                     at = node.parent;
                 }

@@ -9,9 +9,9 @@ use crate::handle::{BufferBinding, HandleError};
 use crate::identity::{FailureId, SubmissionId};
 use crate::region::{Place, Region};
 use crate::report::{ReportBuilder, UnwrittenRead, UnwrittenReads};
-use crate::sorted_map::SortedSet;
 use crate::taint::Claim;
 use alloc::boxed::Box;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 /// How reads stand of which none is known to be stale.
@@ -38,6 +38,8 @@ pub enum EnsureError {
 /// Why a launch would be skipped: the first of its inputs that carries a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadFailure {
+    /// The number of the manager.
+    manager: usize,
     failure: FailureId,
     needed: Place,
     parent: Provenance,
@@ -127,7 +129,7 @@ impl FailureStore for Failures {
     fn ensure_written(&self, reads: &[BufferBinding]) -> Result<Written, EnsureError> {
         let mut builder = ReportBuilder::new(&self.graph);
         let mut refused = Vec::new();
-        let mut awaited = SortedSet::new();
+        let mut units = Vec::new();
         for binding in reads {
             let buffer = self.buffer(binding)?;
             let range = binding.range();
@@ -144,19 +146,18 @@ impl FailureStore for Failures {
             // Also a view of no bytes is refused where its device is lost.
             self.usable(binding)?;
             let pending = buffer.taint.within(range);
-            let units = pending.filter_map(|(_, claim)| match claim {
+            units.extend(pending.filter_map(|(_, claim)| match claim {
                 Claim::Unit(unit) => Some(unit),
                 _ => None,
-            });
-            self.await_units(units.collect(), &mut awaited);
+            }));
         }
         if !refused.is_empty() {
             return Err(EnsureError::Unwritten(Box::new(builder.reads(refused))));
         }
-        if awaited.is_empty() {
+        if units.is_empty() {
             Ok(Written::Trusted)
         } else {
-            Ok(Written::Pending(awaited.into_iter().collect()))
+            Ok(Written::Pending(self.awaited(units)))
         }
     }
 
@@ -166,6 +167,7 @@ impl FailureStore for Failures {
         }
         let found = self.reason_to_skip(reads, &[])?;
         Ok(found.map(|(needed, parent)| ReadFailure {
+            manager: self.manager.number(),
             failure: self.graph.root(parent),
             needed,
             parent,
@@ -209,17 +211,7 @@ impl FailureStore for Failures {
         writes: WriteSet,
     ) -> Result<(), HandleError> {
         let work = self.labels.intern(work);
-        let still_there = self.carries(found);
-        let checked = writes
-            .bindings()
-            .iter()
-            .try_for_each(|binding| self.usable(binding).map(|_| ()));
-        let done = match checked {
-            Ok(()) if still_there => {
-                self.skip(&work, &found.needed, found.parent, writes.bindings())
-            }
-            other => other,
-        };
+        let done = self.propagate_over(&work, found, writes.bindings());
         self.keep_write_set(writes);
         done
     }
@@ -230,11 +222,35 @@ impl FailureStore for Failures {
     }
 }
 
+/// More write sets than this are not kept: nobody nests scopes so deep.
+const MOST_WRITE_SETS: usize = 64;
+
 impl Failures {
     /// Hands a write set back to the pool.
     #[inline]
     pub(crate) fn keep_write_set(&mut self, writes: WriteSet) {
-        self.spare_write_sets.push(writes.emptied());
+        if self.spare_write_sets.len() < MOST_WRITE_SETS {
+            self.spare_write_sets.push(writes.emptied());
+        }
+    }
+
+    fn propagate_over(
+        &mut self,
+        work: &Rc<str>,
+        found: &ReadFailure,
+        writes: &[BufferBinding],
+    ) -> Result<(), HandleError> {
+        if found.manager != self.manager.number() {
+            let buffer = found.needed.key.id;
+            return Err(HandleError::Foreign { buffer });
+        }
+        for binding in writes {
+            self.usable(binding)?;
+        }
+        if self.carries(found) {
+            self.skip(work, &found.needed, found.parent, writes)?;
+        }
+        Ok(())
     }
 
     /// Whether the bytes that a launch needed still carry the failure that was found on them.
@@ -243,6 +259,7 @@ impl Failures {
             return false;
         };
         self.stale(buffer, found.needed.range)
-            .any(|(_, claim)| claim.provenance() == Some(found.parent))
+            .filter_map(|(_, claim)| claim.provenance())
+            .any(|node| node == found.parent && self.graph.root(node) == found.failure)
     }
 }

@@ -13,10 +13,11 @@ use crate::handle::{BufferBinding, DropList, Dropped, Handle, HandleError};
 use crate::identity::{FailureId, StreamId, SubmissionId, UnitKey};
 use crate::labels::Labels;
 use crate::region::Place;
-use crate::sorted_map::SortedMap;
+use crate::settlement::Cause;
+use crate::sorted_map::{SortedMap, SortedSet};
 use crate::stream_capture::{StreamCapture, Windows};
 use crate::stream_pool::StreamPool;
-use crate::taint::{Change, Claim, Inline};
+use crate::taint::{Change, Claim, Inline, Moved};
 use crate::unit::{Progress, Units};
 use crate::watch::WatchEntry;
 use alloc::rc::Rc;
@@ -48,11 +49,8 @@ pub struct Failures {
     /// Whether anybody ever asked for a window. If not, no launch has to look for one.
     pub(crate) windows_used: bool,
     pub(crate) next_watch: u64,
-    /// Scopes that were entered and have not ended. Their failures are in the graph.
-    pub(crate) open_scopes: u64,
-    /// What the last snapshot saw: how often the graph had changed, and whether a scope was open.
-    pub(crate) graph_noted: u64,
-    pub(crate) open_noted: bool,
+    /// What the last snapshot saw of the graph: how often it had changed, and which scopes were open.
+    pub(crate) graph_noted: (u64, (usize, u64)),
     /// The revision at which a snapshot last found the graph changed.
     pub(crate) graph_revision: u64,
     /// Emptied lists of units, and write sets, to be used again.
@@ -64,20 +62,19 @@ pub struct Failures {
 
 impl Failures {
     pub(crate) fn new(max_streams: NonZeroU32) -> Self {
+        let manager = Rc::new(DropList::new());
         Self {
-            manager: Rc::default(),
+            windows: StreamPool::new(Windows::new(&manager), max_streams),
+            manager,
             graph: ErrorGraph::new(),
             buffers: Buffers::new(),
             units: Units::new(),
             submissions: SortedMap::new(),
             watches: SortedMap::new(),
             labels: Labels::default(),
-            windows: StreamPool::new(Windows, max_streams),
             windows_used: false,
             next_watch: 0,
-            open_scopes: 0,
-            graph_noted: 0,
-            open_noted: false,
+            graph_noted: (0, (0, 0)),
             graph_revision: 0,
             spare_units: Vec::new(),
             spare_write_sets: Vec::new(),
@@ -96,7 +93,22 @@ impl Failures {
     pub fn capture(&mut self, stream: StreamId) -> &mut StreamCapture {
         self.windows_used = true;
         let Ok(window) = self.windows.get(stream);
+        for unit in window.take_left_open() {
+            self.close_window_of(unit);
+        }
+        let Ok(window) = self.windows.get(stream);
         window
+    }
+
+    /// The window of a unit that has not ended is closed.
+    fn close_window_of(&mut self, id: UnitKey) {
+        let Some(unit) = self.units.get_mut(id) else {
+            return;
+        };
+        unit.window = None;
+        if unit.is_done_for() {
+            self.remove_unit(id);
+        }
     }
 
     /// Enters a new buffer into the books. Its bytes are trusted until claimed.
@@ -151,8 +163,9 @@ impl Failures {
         }
     }
 
-    /// Takes the allocations from under the buffers in these slots, under one failure. Its id, unless no live
-    /// buffer was there.
+    /// Takes the allocations from under the buffers in these slots, under one failure: work that was to write them
+    /// and has not settled fails, with what read from it, and reads of them in flight are stale. The failure's id,
+    /// unless no live buffer was there.
     pub(crate) fn unallocate(
         &mut self,
         slots: impl IntoIterator<Item = u32>,
@@ -161,18 +174,29 @@ impl Failures {
     ) -> Option<FailureId> {
         let work = self.labels.intern(label);
         let root = self.graph.mint(failure, work);
-        for slot in slots {
-            let Some(key) = self.buffers.key(slot) else {
-                continue;
-            };
-            let Some(buffer) = self.buffers.get_mut(key) else {
+        let mut keys = SortedSet::new();
+        for key in slots.into_iter().filter_map(|slot| self.buffers.key(slot)) {
+            keys.insert(key);
+        }
+        for key in keys.iter() {
+            let Some(buffer) = self.buffers.get_mut(*key) else {
                 continue;
             };
             buffer.standing = Standing::Unallocated(root);
             let range = ByteRange::whole(buffer.size_bytes);
+            let writers: SmallVec<[UnitKey; 4]> = buffer
+                .taint
+                .within(range)
+                .filter_map(|(_, claim)| match claim {
+                    Claim::Unit(unit) => Some(unit),
+                    _ => None,
+                })
+                .collect();
             self.graph.hold(Provenance::Root(root), 1);
-            self.set(key, range, Some(Claim::Failed(root)));
+            self.settle_failed(writers.into_iter().map(|unit| (unit, Cause::Own)), root);
+            self.set(*key, range, Some(Claim::Failed(root)));
         }
+        self.lose_watches(root, |key| keys.contains(&key));
         self.graph.release(Provenance::Root(root));
         self.graph.error(root).map(|_| root)
     }
@@ -212,6 +236,7 @@ impl Failures {
         }
         buffer.taint.clear(&mut self.changes);
         self.buffers.touch(key.slot);
+        self.graph.note_change();
         self.apply_changes();
     }
 
@@ -225,14 +250,15 @@ impl Failures {
             return self.set_many(key, range, claim);
         };
         let Inline {
-            changed,
+            moved,
             gained,
             lost,
         } = inline;
-        if !changed {
+        if !moved.any {
             return;
         }
         self.buffers.touch(key.slot);
+        self.note_moved(moved);
         // Gains first, so that a node passed from one span to the next is never without holder.
         if let Some(claim) = gained {
             self.gain(claim);
@@ -240,20 +266,26 @@ impl Failures {
         if let Some(claim) = lost {
             self.lose_span(claim);
         }
-        if gained.is_none() && lost.is_none() {
-            // A span grew or shrank: its failure has other bytes.
-            self.graph.note_change();
-        }
     }
 
     fn set_many(&mut self, key: BufferKey, range: ByteRange, claim: Option<Claim>) {
         let Some(entry) = self.buffers.get_mut(key) else {
             return;
         };
-        if entry.taint.set(range, claim, &mut self.changes) {
+        let moved = entry.taint.set(range, claim, &mut self.changes);
+        if moved.any {
             self.buffers.touch(key.slot);
-            self.graph.note_change();
+            self.note_moved(moved);
             self.apply_changes();
+        }
+    }
+
+    /// What carries the failures changed, if it did. The bytes of a unit carry one while its scope is open: they count
+    /// where there are scopes besides the one that is being entered or left.
+    #[inline]
+    fn note_moved(&mut self, moved: Moved) {
+        if moved.of_failures || (moved.of_units && self.graph.has_several_open()) {
+            self.graph.note_change();
         }
     }
 
@@ -286,36 +318,41 @@ impl Failures {
                 if let Some(node) = claim.provenance() {
                     self.graph.hold(node, 1);
                 }
-                self.graph.note_change();
             }
         }
     }
 
-    /// A unit that is torn down goes with its last byte: nothing else can ask for it.
+    /// A unit goes with its last byte, whether it is torn down or will settle, unless something may still ask.
     #[inline]
     fn lose_span(&mut self, claim: Claim) {
         let Claim::Unit(id) = claim else {
             if let Some(node) = claim.provenance() {
                 self.graph.release(node);
             }
-            self.graph.note_change();
             return;
         };
         let Some(unit) = self.units.get_mut(id) else {
             return;
         };
         unit.spans -= 1;
-        if let (
-            0,
-            Progress::Running {
-                provisional: Some(provisional),
-            },
-        ) = (unit.spans, unit.progress)
-        {
-            self.end_scope(Some(provisional));
-            if let Some(unit) = self.units.remove(id) {
-                self.units.keep(unit);
-            }
+        if unit.spans > 0 {
+            return;
+        }
+        let is_done_for = unit.is_done_for();
+        if let Progress::Running { provisional } = unit.progress {
+            // No byte carries its failure any more. It may still tell a window how it ended.
+            unit.progress = Progress::Running { provisional: None };
+            self.end_scope(provisional);
+        }
+        if is_done_for {
+            self.remove_unit(id);
+        }
+    }
+
+    /// Takes a unit out of the table that nobody can ask for.
+    pub(crate) fn remove_unit(&mut self, id: UnitKey) {
+        if let Some(unit) = self.units.remove(id) {
+            self.units.keep(unit);
         }
     }
 
@@ -324,7 +361,6 @@ impl Failures {
     pub(crate) fn end_scope(&mut self, provisional: Option<FailureId>) {
         if let Some(provisional) = provisional {
             self.graph.release_provisional(provisional);
-            self.open_scopes -= 1;
         }
     }
 

@@ -8,6 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::Cell;
 use core::fmt;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a dropped owner leaves for its manager to clear away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,17 +17,34 @@ pub(crate) enum Dropped {
     Watch(u64),
 }
 
-/// What a manager shares with its handles. Its address is the manager's identity.
+/// What a manager shares with its handles, which know their manager by its address: they keep it in place.
 ///
 /// A drop only ever adds to a list behind a `Cell`: it can run at any moment, also while the manager is
 /// borrowed, without reaching into it. The manager empties the list when it is next used.
-#[derive(Default)]
 pub(crate) struct DropList {
+    /// No two managers share it, also not one after the other.
+    number: usize,
     dropped: Cell<Vec<Dropped>>,
     is_waiting: Cell<bool>,
 }
 
+/// How many managers there were in this process.
+static MANAGERS: AtomicUsize = AtomicUsize::new(0);
+
 impl DropList {
+    pub(crate) fn new() -> Self {
+        Self {
+            number: MANAGERS.fetch_add(1, Ordering::Relaxed),
+            dropped: Cell::default(),
+            is_waiting: Cell::default(),
+        }
+    }
+
+    /// The number of the manager.
+    pub(crate) fn number(&self) -> usize {
+        self.number
+    }
+
     pub(crate) fn push(&self, dropped: Dropped) {
         let mut list = self.dropped.take();
         list.push(dropped);

@@ -20,7 +20,7 @@ pub struct FailureId(#[cfg_attr(feature = "typescript", tsify(type = "bigint"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct UnitId {
     pub(crate) key: UnitKey,
-    /// Where the manager's handles find it: no two managers alive share it.
+    /// The number of the manager, which no other has in this process.
     pub(crate) manager: usize,
 }
 
@@ -90,6 +90,11 @@ macro_rules! counted {
 
 minted!(BufferId, "buffer");
 minted!(FailureId, "failure");
+impl BufferId {
+    /// An id that is never handed out: minting it would take 2^64 buffers.
+    pub(crate) const LAST: Self = Self(NonZeroU64::MAX);
+}
+
 counted!(BufferId);
 counted!(FailureId);
 

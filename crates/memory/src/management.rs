@@ -210,8 +210,13 @@ impl<S: Storage> MemoryManagement<S> {
     }
 
     /// A page turned out never to have been there: every buffer on it becomes unallocated, under one
-    /// failure, and the page goes back to the storage, whether or not a buffer was on it. The failure, unless
-    /// no live buffer was.
+    /// failure, and the page goes back to the storage, whether or not a buffer was on it. Work in flight that was
+    /// to write those buffers fails, with all that read from it, and reads of them in flight are stale. The failure,
+    /// unless no live buffer was there.
+    ///
+    /// Work that read the bytes as trusted is not reached: nobody keeps such reads. A caller whose pages may turn
+    /// out missing enters each creation as a unit of work that is pending until its verdict; then all that used the
+    /// page depends on it.
     pub fn fail_page(&mut self, page: S::Id, label: &str, failure: Failure) -> Option<FailureId> {
         self.sweep();
         let on_page = |placement: &Option<Placement<S::Id>>| {
@@ -222,7 +227,7 @@ impl<S: Storage> MemoryManagement<S> {
             .collect();
         let known = match slots.first().and_then(|slot| self.placements[*slot]) {
             Some(placement) => {
-                let stream = StreamId(placement.stream as u64);
+                let stream = StreamId(u64::from(placement.stream));
                 let pools = self.streams.try_get_mut(stream);
                 pools.is_some_and(|pools| pools.abandon(&placement))
             }
@@ -315,7 +320,7 @@ impl<S: Storage> MemoryManagement<S> {
 
     /// The outcome of a submission. Failed, it claims the bytes its units still own, under the failure of
     /// the unit that [`MemoryManagement::fail_unit`] blamed, if it did. False, and no effect, where no
-    /// unit ever waited for it or it has settled before.
+    /// unit waits for it.
     pub fn settle(&mut self, submission: SubmissionId, outcome: Result<(), Failure>) -> bool {
         self.sweep();
         self.failures.settle(submission, outcome)
@@ -402,7 +407,8 @@ impl<S: Storage> MemoryManagement<S> {
         Ok(nodes.next().map(|node| self.failures.graph.root(node)))
     }
 
-    /// A number that moves whenever a claim or a buffer changes.
+    /// A number that moves whenever a claim or a buffer changes; for handles that were dropped, at the next call that
+    /// takes `&mut self`.
     pub fn revision(&self) -> u64 {
         self.failures.buffers.revision()
     }
@@ -486,7 +492,7 @@ impl<S: Storage> FailureStore for MemoryManagement<S> {
 }
 
 fn give_back<Id: Copy + Eq>(streams: &mut StreamPool<StreamPools<Id>>, placement: &Placement<Id>) {
-    let stream = StreamId(placement.stream as u64);
+    let stream = StreamId(u64::from(placement.stream));
     if let Some(pools) = streams.try_get_mut(stream) {
         pools.free(placement);
     }

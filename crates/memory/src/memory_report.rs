@@ -33,7 +33,7 @@ pub struct MemoryUsage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolReport {
     /// The pooled stream.
-    pub stream: usize,
+    pub stream: u32,
     /// How the pool lays allocations out.
     pub kind: PoolKind,
     /// The largest allocation it takes.

@@ -11,7 +11,8 @@ use alloc::vec::Vec;
 use core::convert::Infallible;
 use core::marker::PhantomData;
 
-/// Why a reservation failed. Nothing was reserved and nothing changed.
+/// Why a reservation failed. Nothing was reserved, and nothing changed but that a pool at its cap has given the pages
+/// that it did not use back to the storage.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReserveError {
@@ -59,7 +60,7 @@ pub(crate) struct Placement<Id> {
     pub(crate) taken_bytes: u64,
     pub(crate) recycled: bool,
     /// The pooled stream whose pools it comes from.
-    pub(crate) stream: usize,
+    pub(crate) stream: u32,
     pool: usize,
     page: u64,
 }
@@ -117,18 +118,13 @@ impl<Id: Copy + Eq> Pools<Id> {
         if size_bytes == 0 {
             return Err(ReserveError::ZeroSize);
         }
-        let largest_bytes = self
-            .pools
-            .iter()
-            .map(|pool| pool.configuration.largest_bytes)
-            .max()
-            .unwrap_or(0);
+        let alignment = storage.alignment().max(1);
         let mut refusal = ReserveError::TooLarge {
             requested_bytes: size_bytes,
-            largest_bytes,
+            largest_bytes: self.largest_bytes(alignment),
         };
         for (index, pool) in self.pools.iter_mut().enumerate() {
-            if size_bytes > pool.configuration.largest_bytes {
+            if size_bytes > pool.largest_bytes(alignment) {
                 continue;
             }
             match pool.place(storage, index, size_bytes) {
@@ -142,6 +138,12 @@ impl<Id: Copy + Eq> Pools<Id> {
             }
         }
         Err(refusal)
+    }
+
+    /// The largest allocation that some pool takes.
+    fn largest_bytes(&self, alignment: u64) -> u64 {
+        let largest = self.pools.iter().map(|pool| pool.largest_bytes(alignment));
+        largest.max().unwrap_or(0)
     }
 
     /// Takes an allocation back.
@@ -174,7 +176,7 @@ impl<Id: Copy + Eq> Pools<Id> {
     }
 
     /// What each pool holds.
-    pub(crate) fn report(&self, stream: usize) -> impl Iterator<Item = PoolReport> {
+    pub(crate) fn report(&self, stream: u32) -> impl Iterator<Item = PoolReport> {
         self.pools.iter().map(move |pool| {
             let (pages, free_bytes, largest_free_bytes) = match &pool.layout {
                 Layout::Exclusive(pages) => {
@@ -255,6 +257,15 @@ impl<Id: Copy + Eq> Layout<Id> {
 }
 
 impl<Id: Copy + Eq> Pool<Id> {
+    /// The largest allocation that it takes.
+    fn largest_bytes(&self, alignment: u64) -> u64 {
+        let layout = match &self.layout {
+            Layout::Exclusive(_) => ExclusivePages::<Id>::LARGEST_CLASS,
+            Layout::Sub(_) => u64::MAX - (alignment - 1),
+        };
+        layout.min(self.configuration.largest_bytes)
+    }
+
     fn place<S: Storage<Id = Id>>(
         &mut self,
         storage: &mut S,
@@ -264,10 +275,7 @@ impl<Id: Copy + Eq> Pool<Id> {
         let alignment = storage.alignment().max(1);
         let too_large = ReserveError::TooLarge {
             requested_bytes: size_bytes,
-            largest_bytes: match &self.layout {
-                Layout::Exclusive(_) => ExclusivePages::<Id>::LARGEST_CLASS,
-                Layout::Sub(_) => u64::MAX - (alignment - 1),
-            },
+            largest_bytes: self.largest_bytes(alignment),
         };
         match &self.layout {
             Layout::Exclusive(_) => {

@@ -1,6 +1,6 @@
 //! Reads in flight, on [`Failures`].
 
-use crate::buffers::{Buffer, Standing};
+use crate::buffers::{Buffer, BufferKey, Standing};
 use crate::byte_range::ByteRange;
 use crate::error_graph::Provenance;
 use crate::failures::Failures;
@@ -8,7 +8,6 @@ use crate::handle::{BufferBinding, HandleError};
 use crate::identity::{FailureId, SubmissionId, UnitKey};
 use crate::region::Region;
 use crate::report::ReportBuilder;
-use crate::sorted_map::SortedSet;
 use crate::taint::Claim;
 use crate::unit::{PendingPiece, Progress};
 use crate::watch::{ReadRefusal, Watch, WatchEntry, Watched};
@@ -66,7 +65,7 @@ impl Failures {
     pub(crate) fn watch(&mut self, binding: &BufferBinding) -> Result<Watch, ReadRefusal> {
         self.refusal(binding)?;
         let buffer = self.buffer(binding)?;
-        let pending: Vec<PendingPiece> = buffer
+        let mut pending: Vec<PendingPiece> = buffer
             .taint
             .within(binding.range())
             .filter_map(|(range, claim)| match claim {
@@ -74,20 +73,18 @@ impl Failures {
                 _ => None,
             })
             .collect();
+        pending.sort_unstable_by_key(|piece| (piece.unit, piece.range.start));
         let label = Rc::clone(&buffer.label);
         let number = self.next_watch;
         self.next_watch += 1;
-        for piece in &pending {
-            if let Some(unit) = self.units.get_mut(piece.unit)
-                && unit.watches.last() != Some(&number)
-            {
-                unit.watches.push(number);
-            }
+        for pieces in pending.chunk_by(|one, next| one.unit == next.unit) {
+            self.watch_unit(pieces[0].unit, number);
         }
         let entry = WatchEntry {
             key: binding.key(),
             label,
             range: binding.range(),
+            waiting: pending.len(),
             pending,
             stale: Vec::new(),
         };
@@ -105,11 +102,9 @@ impl Failures {
             .get(&watch.number)
             .filter(|_| Rc::ptr_eq(&watch.manager, &self.manager))
             .ok_or(HandleError::ForeignWatch)?;
-        if !entry.pending.is_empty() {
-            let units = entry.pending.iter().map(|piece| piece.unit).collect();
-            let mut submissions = SortedSet::new();
-            self.await_units(units, &mut submissions);
-            return Ok(Watched::Pending(submissions.into_iter().collect()));
+        if entry.waiting > 0 {
+            let units = entry.pending.iter().map(|piece| piece.unit);
+            return Ok(Watched::Pending(self.awaited(units.collect())));
         }
         if entry.stale.is_empty() {
             return Ok(Watched::Trusted);
@@ -122,12 +117,9 @@ impl Failures {
         Ok(Watched::Unwritten(Box::new(builder.report(read, ranges))))
     }
 
-    /// Every submission that must settle before the outcome of these units is known.
-    pub(crate) fn await_units(
-        &self,
-        mut open: Vec<UnitKey>,
-        submissions: &mut SortedSet<SubmissionId>,
-    ) {
+    /// Every submission that must settle before the outcome of these units is known, in ascending order.
+    pub(crate) fn awaited(&self, mut open: Vec<UnitKey>) -> Vec<SubmissionId> {
+        let mut submissions = Vec::new();
         let mut is_seen = vec![false; self.units.slots()];
         while let Some(id) = open.pop() {
             let Some(unit) = self.units.get(id) else {
@@ -137,10 +129,13 @@ impl Failures {
                 continue;
             }
             if let Progress::Submitted(submission) = unit.progress {
-                submissions.insert(submission);
+                submissions.push(submission);
             }
             open.extend(&unit.inputs);
         }
+        submissions.sort_unstable();
+        submissions.dedup();
+        submissions
     }
 
     /// Forgets a read: nothing waits for it any more, and it holds no failure.
@@ -148,11 +143,6 @@ impl Failures {
         let Some(entry) = self.watches.remove(&number) else {
             return;
         };
-        for piece in entry.pending {
-            if let Some(unit) = self.units.get_mut(piece.unit) {
-                unit.watches.retain(|watch| *watch != number);
-            }
-        }
         for (_, claim) in entry.stale {
             if let Some(node) = claim.provenance() {
                 self.graph.release(node);
@@ -160,27 +150,39 @@ impl Failures {
         }
     }
 
-    /// The device went while these reads were in flight: none of them may come back as trusted.
-    pub(crate) fn lose_watches(&mut self, root: FailureId) {
-        for entry in self.watches.values_mut() {
+    /// Notes on a unit that a read waits for it. Reads that were forgotten meanwhile leave the list when it has doubled.
+    fn watch_unit(&mut self, unit: UnitKey, number: u64) {
+        let Self { units, watches, .. } = self;
+        let Some(unit) = units.get_mut(unit) else {
+            return;
+        };
+        if unit.watches.len() >= FORGOTTEN_LATER && unit.watches.len().is_power_of_two() {
+            unit.watches.retain(|number| watches.contains_key(number));
+        }
+        unit.watches.push(number);
+    }
+
+    /// These reads are of bytes that are gone: none of them may come back as trusted.
+    pub(crate) fn lose_watches(&mut self, root: FailureId, is_gone: impl Fn(BufferKey) -> bool) {
+        let Self { watches, graph, .. } = self;
+        for entry in watches.values_mut().filter(|entry| is_gone(entry.key)) {
+            entry.waiting = 0;
+            entry.pending.clear();
             let mut gaps = Vec::new();
             let mut at = entry.range.start;
             entry.stale.sort_unstable_by_key(|(range, _)| range.start);
             for (range, _) in &entry.stale {
-                gaps.push(ByteRange {
-                    start: at,
-                    end: range.start.max(at),
-                });
+                gaps.extend(ByteRange::new(at, range.start.max(at)));
                 at = at.max(range.end);
             }
-            gaps.push(ByteRange {
-                start: at,
-                end: entry.range.end.max(at),
-            });
+            gaps.extend(ByteRange::new(at, entry.range.end.max(at)));
             for gap in gaps.into_iter().filter(|gap| !gap.is_empty()) {
-                self.graph.hold(Provenance::Root(root), 1);
+                graph.hold(Provenance::Root(root), 1);
                 entry.stale.push((gap, Claim::Failed(root)));
             }
         }
     }
 }
+
+/// From how many on the reads that wait for a unit are looked through.
+const FORGOTTEN_LATER: usize = 64;

@@ -349,10 +349,14 @@ fn write_evidence(
     failures: &[ReportedFailure],
     steps: &[GraphStep],
 ) -> fmt::Result {
+    let mut by_failure: Vec<&GraphStep> = steps.iter().collect();
+    by_failure.sort_by_key(|step| step.failure);
     for failure in failures {
         writeln!(formatter, "{}: {}", failure.work, failure.message)?;
         writeln!(formatter, "  {}, {}", failure.id, failure.kind)?;
-        for GraphStep { step, .. } in steps.iter().filter(|step| step.failure == failure.id) {
+        let from = by_failure.partition_point(|step| step.failure < failure.id);
+        let steps = by_failure[from..].iter();
+        for GraphStep { step, .. } in steps.take_while(|step| step.failure == failure.id) {
             writeln!(
                 formatter,
                 "  skipped {}: needed {}, left {}",

@@ -2,6 +2,7 @@
 
 use crate::buffers::{BufferKey, Standing};
 use crate::byte_range::ByteRange;
+use crate::byte_set::ByteSet;
 use crate::error_graph::{Provenance, StepId};
 use crate::failure::Failure;
 use crate::failures::Failures;
@@ -24,6 +25,9 @@ pub(crate) enum Cause {
     /// It read bytes that turned out failed, which came to them by `parent`.
     Read { needed: Place, parent: Provenance },
 }
+
+/// How many kinds of work the failure of a whole submission names.
+const MOST_NAMED: usize = 8;
 
 /// What a failure still has to reach, and what is held until it has.
 #[derive(Default)]
@@ -85,15 +89,20 @@ impl Failures {
 
     /// The name of the work in which a failure of a whole submission arose.
     fn work_of(&mut self, submission: SubmissionId, units: &[UnitKey]) -> Rc<str> {
-        let mut works: Vec<&str> = units
-            .iter()
-            .filter_map(|id| self.units.get(*id))
-            .map(|unit| &*unit.work)
-            .collect();
-        works.dedup();
+        let mut works: Vec<&str> = Vec::new();
+        let mut has_more = false;
+        for unit in units.iter().filter_map(|id| self.units.get(*id)) {
+            let is_known = works.contains(&&*unit.work);
+            if !is_known && works.len() < MOST_NAMED {
+                works.push(&unit.work);
+            } else if !is_known {
+                has_more = true;
+            }
+        }
         let name = match works.as_slice() {
             [only] => String::from(*only),
-            _ => format!("{submission} ({})", works.join(", ")),
+            several if !has_more => format!("{submission} ({})", several.join(", ")),
+            several => format!("{submission} ({} and more)", several.join(", ")),
         };
         self.labels.intern(&name)
     }
@@ -112,7 +121,7 @@ impl Failures {
             }
             for number in &unit.watches {
                 if let Some(watch) = self.watches.get_mut(number) {
-                    watch.pending.retain(|piece| piece.unit != id);
+                    watch.take_pieces(id);
                 }
             }
             for dependent in &unit.dependents {
@@ -235,7 +244,7 @@ impl Failures {
             return;
         };
         if let Some(window) = self.windows.try_get_mut(windowed.key.stream)
-            && window.recording() == Some(windowed.key.number)
+            && window.hears(windowed.key.number)
         {
             window.closed(id);
         }
@@ -243,27 +252,29 @@ impl Failures {
     }
 
     /// The pieces of a read in flight that wait for a unit are stale now, each under the claim of the write place
-    /// that it lies in.
+    /// that it lies in: the last, where places overlap.
     fn fail_pieces(&mut self, number: u64, id: UnitKey, unit: &Unit, claims: &[Claim]) {
         let Some(watch) = self.watches.get_mut(&number) else {
             return;
         };
-        let mut failed: Vec<ByteRange> = Vec::new();
-        watch.pending.retain(|piece| {
-            if piece.unit == id {
-                failed.push(piece.range);
-            }
-            piece.unit != id
-        });
-        for piece in failed {
-            for range in cut_at_places(piece, watch.key, unit) {
-                let claim = claims[unit.place_of((watch.key, range.start))];
-                if let Some(node) = claim.provenance() {
-                    self.graph.hold(node, 1);
+        let (key, mut stale) = (watch.key, Vec::new());
+        let mut told = ByteSet::default();
+        for piece in watch.take_pieces(id) {
+            let places = unit.writes.iter().zip(claims).rev();
+            for (place, claim) in places.filter(|(place, _)| place.key == key) {
+                let part = place.range.intersection(piece.range);
+                for range in told.missing(key, part) {
+                    stale.push((range, *claim));
                 }
-                watch.stale.push((range, claim));
+                told.insert(key, part);
             }
         }
+        for (_, claim) in &stale {
+            if let Some(node) = claim.provenance() {
+                self.graph.hold(node, 1);
+            }
+        }
+        watch.stale.extend(stale);
     }
 
     /// The device is gone: everything pending failed, every live byte is claimed, every read in flight is
@@ -278,10 +289,14 @@ impl Failures {
             let Some(buffer) = self.buffers.get_mut(key) else {
                 continue;
             };
-            if buffer.standing == Standing::Placed {
-                buffer.standing = Standing::Lost;
-                let range = ByteRange::whole(buffer.size_bytes);
-                self.set(key, range, Some(Claim::Failed(root)));
+            if buffer.standing == Standing::Lost {
+                continue;
+            }
+            let standing = core::mem::replace(&mut buffer.standing, Standing::Lost);
+            let range = ByteRange::whole(buffer.size_bytes);
+            self.set(key, range, Some(Claim::Failed(root)));
+            if let Standing::Unallocated(failure) = standing {
+                self.graph.release(Provenance::Root(failure));
             }
         }
         let lost = self.graph.error(root).cloned();
@@ -294,23 +309,8 @@ impl Failures {
                 });
             }
         }
-        self.lose_watches(root);
+        self.lose_watches(root, |_| true);
         self.graph.release(Provenance::Root(root));
         self.graph.error(root).map(|_| root)
     }
-}
-
-/// The parts of `piece` of a buffer between which the write places of `unit` begin or end.
-fn cut_at_places(piece: ByteRange, buffer: BufferKey, unit: &Unit) -> Vec<ByteRange> {
-    let places = unit.writes.iter().filter(|place| place.key == buffer);
-    let mut cuts: Vec<u64> = places
-        .flat_map(|place| [place.range.start, place.range.end])
-        .filter(|cut| piece.start < *cut && *cut < piece.end)
-        .chain([piece.start, piece.end])
-        .collect();
-    cuts.sort_unstable();
-    cuts.dedup();
-    cuts.windows(2)
-        .filter_map(|pair| ByteRange::new(pair[0], pair[1]).ok())
-        .collect()
 }

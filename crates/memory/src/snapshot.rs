@@ -81,15 +81,12 @@ impl Failures {
         }
     }
 
-    /// Moves the revision where the graph changed since somebody last looked. A scope's provisional failure
-    /// does not count as a change, because every launch has one; while a scope is open, or was when somebody
-    /// looked, the graph counts as changed.
+    /// Moves the revision where the graph changed since somebody last looked. A provisional failure that came and
+    /// went between two looks is no change: every launch has one.
     fn note_graph(&mut self) {
-        let changes = self.graph.changes();
-        let has_open = self.open_scopes > 0;
-        if changes != self.graph_noted || has_open || self.open_noted {
-            self.graph_noted = changes;
-            self.open_noted = has_open;
+        let now = (self.graph.changes(), self.graph.open_scopes());
+        if now != self.graph_noted {
+            self.graph_noted = now;
             self.graph_revision = self.buffers.advance();
         }
     }

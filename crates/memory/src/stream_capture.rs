@@ -3,7 +3,7 @@
 use crate::buffers::BufferKey;
 use crate::byte_set::ByteSet;
 use crate::failure::{Failure, FailureKind};
-use crate::handle::BufferBinding;
+use crate::handle::{BufferBinding, DropList, HandleError};
 use crate::identity::{FailureId, StreamId, UnitKey};
 use crate::sorted_map::SortedMap;
 use crate::stream_pool::StreamFactory;
@@ -60,12 +60,15 @@ pub enum CaptureError {
 /// How a window closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaptureEnd {
-    /// Everything in it ended clean: what [`StreamCapture::take_recorded`] gives can be sealed.
+    /// Everything in it ended clean: what [`StreamCapture::take_recorded`] gives can be sealed. Work that is still
+    /// pending on a submission may turn out failed; it dooms the closed window too, until the next is prepared. So
+    /// settle, ask [`StreamCapture::take_failure`], then seal.
     Sealable,
     /// Work in it failed, was skipped or was torn down: the recording lacks that work and must not be sealed.
     /// [`StreamCapture::take_failure`] says why.
     Doomed,
-    /// Another logical stream than the owner closed it: it is abandoned, and nothing of it can be sealed.
+    /// Another logical stream than the owner closed it: it is abandoned, and nothing of it is to be sealed. What it
+    /// recorded can still be taken, to claim those bytes where they were only recorded.
     Abandoned {
         /// The logical stream whose window it was.
         owner: StreamId,
@@ -134,8 +137,9 @@ fn extent(binding: &BufferBinding) -> Extent {
 /// and wrote, and work that fails or is skipped dooms the window, as it would be missing from the recording.
 /// Whether recorded work also runs is the server's affair; where it does not, the server claims what was
 /// recorded until a replay writes it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct StreamCapture {
+    manager: Rc<DropList>,
     phase: CapturePhase,
     /// Counts the windows of this stream, to tell one from the next.
     number: u64,
@@ -145,6 +149,8 @@ pub struct StreamCapture {
     failure: Option<WindowFailure>,
     /// Units entered in this window that have not ended.
     open: Vec<(UnitKey, Rc<str>)>,
+    /// Units that had not ended when an earlier window was closed.
+    left_open: Vec<UnitKey>,
 }
 
 impl StreamCapture {
@@ -213,7 +219,7 @@ impl StreamCapture {
             };
             self.fail(torn_down);
         }
-        self.open.clear();
+        self.leave_open();
         self.phase = CapturePhase::Idle;
         Ok(if owner != caller {
             CaptureEnd::Abandoned { owner }
@@ -228,18 +234,44 @@ impl StreamCapture {
     pub fn abort(&mut self) {
         self.clear();
         self.phase = CapturePhase::Idle;
+        // What was entered in it is not heard any more.
+        self.number += 1;
     }
 
-    /// Records work that ended clean. No effect unless the window is recording.
-    pub fn record(&mut self, reads: &[BufferBinding], writes: &[BufferBinding]) {
-        if !self.is_recording() {
-            return;
-        }
-        for read in reads {
-            for range in self.written.missing(read.key(), read.range()) {
-                let external = read.over(range);
-                self.reads.insert(extent(&external), external);
+    /// Records work that ended clean: what it reads is compared with what was recorded so far. No effect unless the
+    /// window is recording; refused, and nothing is recorded, where a binding is another manager's.
+    pub fn record(
+        &mut self,
+        reads: &[BufferBinding],
+        writes: &[BufferBinding],
+    ) -> Result<(), HandleError> {
+        for binding in reads.iter().chain(writes) {
+            if !binding.belongs_to(&self.manager) {
+                let buffer = binding.buffer();
+                return Err(HandleError::Foreign { buffer });
             }
+        }
+        if self.is_recording() {
+            let external = self.external(reads);
+            self.record_unit(&external, writes);
+        }
+        Ok(())
+    }
+
+    /// What of these reads nothing recorded so far has written.
+    pub(crate) fn external(&self, reads: &[BufferBinding]) -> Vec<BufferBinding> {
+        let missing = |read: &BufferBinding| {
+            let ranges = self.written.missing(read.key(), read.range());
+            let read = read.clone();
+            ranges.into_iter().map(move |range| read.over(range))
+        };
+        reads.iter().flat_map(missing).collect()
+    }
+
+    /// Records a unit that reads this from outside.
+    pub(crate) fn record_unit(&mut self, external: &[BufferBinding], writes: &[BufferBinding]) {
+        for read in external {
+            self.reads.insert(extent(read), read.clone());
         }
         for write in writes.iter().filter(|write| write.size_bytes() > 0) {
             self.written.insert(write.key(), write.range());
@@ -250,8 +282,13 @@ impl StreamCapture {
     /// Dooms the window; its first failure wins. No effect unless it is recording.
     pub fn fail(&mut self, failure: WindowFailure) {
         if self.is_recording() {
-            self.failure.get_or_insert(failure);
+            self.doom(failure);
         }
+    }
+
+    /// Dooms the window, also one that is closed already.
+    pub(crate) fn doom(&mut self, failure: WindowFailure) {
+        self.failure.get_or_insert(failure);
     }
 
     /// The failure that doomed the window, once.
@@ -278,6 +315,22 @@ impl StreamCapture {
         self.is_recording().then_some(self.number)
     }
 
+    /// Whether this window still hears of work that was entered in it: it records, or is closed and no other is
+    /// prepared yet.
+    pub(crate) fn hears(&self, number: u64) -> bool {
+        self.number == number && !matches!(self.phase, CapturePhase::Prepared { .. })
+    }
+
+    /// The units that had not ended when their window was closed, once.
+    pub(crate) fn take_left_open(&mut self) -> Vec<UnitKey> {
+        mem::take(&mut self.left_open)
+    }
+
+    fn leave_open(&mut self) {
+        let units = self.open.drain(..).map(|(unit, _)| unit);
+        self.left_open.extend(units);
+    }
+
     /// Work was entered in this window.
     pub(crate) fn opened(&mut self, unit: UnitKey, work: &Rc<str>) {
         self.open.push((unit, Rc::clone(work)));
@@ -285,7 +338,10 @@ impl StreamCapture {
 
     /// Work that was entered in this window told how it ended.
     pub(crate) fn closed(&mut self, unit: UnitKey) {
-        self.open.retain(|(open, _)| *open != unit);
+        // Scopes nest: it is the last of them, or close to it.
+        if let Some(at) = self.open.iter().rposition(|(open, _)| *open == unit) {
+            self.open.swap_remove(at);
+        }
     }
 
     fn clear(&mut self) {
@@ -293,19 +349,38 @@ impl StreamCapture {
         self.writes.clear();
         self.written.clear();
         self.failure = None;
-        self.open.clear();
+        self.leave_open();
     }
 }
 
 /// Makes the windows of a pool of streams.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Windows;
+#[derive(Clone, Debug)]
+pub(crate) struct Windows {
+    manager: Rc<DropList>,
+}
+
+impl Windows {
+    pub(crate) fn new(manager: &Rc<DropList>) -> Self {
+        let manager = Rc::clone(manager);
+        Self { manager }
+    }
+}
 
 impl StreamFactory for Windows {
     type Stream = StreamCapture;
     type Error = Infallible;
 
     fn create(&mut self) -> Result<StreamCapture, Infallible> {
-        Ok(StreamCapture::default())
+        Ok(StreamCapture {
+            manager: Rc::clone(&self.manager),
+            phase: CapturePhase::Idle,
+            number: 0,
+            reads: SortedMap::new(),
+            writes: SortedMap::new(),
+            written: ByteSet::default(),
+            failure: None,
+            open: Vec::new(),
+            left_open: Vec::new(),
+        })
     }
 }

@@ -37,11 +37,35 @@ pub(crate) enum Change {
     Lost(Claim),
 }
 
+/// What setting a claim moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Moved {
+    /// Whether any byte changed hands.
+    pub(crate) any: bool,
+    /// Whether a failure came to bytes or lost some.
+    pub(crate) of_failures: bool,
+    /// Whether a unit did.
+    pub(crate) of_units: bool,
+}
+
+impl Moved {
+    /// Bytes came to this claim, or went from it.
+    fn note(&mut self, claim: Claim) {
+        self.any = true;
+        match claim {
+            Claim::Unit(_) => self.of_units = true,
+            Claim::Failed(_) | Claim::Skipped(_) | Claim::NeverWritten(_) => {
+                self.of_failures = true;
+            }
+        }
+    }
+}
+
 /// What setting a claim did where at most one span was there before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Inline {
-    /// Whether any byte changed hands.
-    pub(crate) changed: bool,
+    /// What changed hands.
+    pub(crate) moved: Moved,
     /// The claim of a span that appeared.
     pub(crate) gained: Option<Claim>,
     /// The claim of a span that went.
@@ -50,16 +74,35 @@ pub(crate) struct Inline {
 
 impl Inline {
     const UNCHANGED: Self = Self {
-        changed: false,
+        moved: Moved {
+            any: false,
+            of_failures: false,
+            of_units: false,
+        },
         gained: None,
         lost: None,
     };
 
-    const fn changed(gained: Option<Claim>, lost: Option<Claim>) -> Self {
+    fn changed(gained: Option<Claim>, lost: Option<Claim>) -> Self {
+        let mut moved = Moved::default();
+        for claim in gained.into_iter().chain(lost) {
+            moved.note(claim);
+        }
         Self {
-            changed: true,
+            moved,
             gained,
             lost,
+        }
+    }
+
+    /// A span of this claim grew or shrank.
+    fn resized(claim: Claim) -> Self {
+        let mut moved = Moved::default();
+        moved.note(claim);
+        Self {
+            moved,
+            gained: None,
+            lost: None,
         }
     }
 }
@@ -187,7 +230,7 @@ impl Taint {
                     return Some(Inline::UNCHANGED);
                 }
                 self.put(from, to, claim);
-                Some(Inline::changed(None, None))
+                Some(Inline::resized(span.claim))
             }
             Some(claim) if covered => {
                 self.put(range.start, range.end, claim);
@@ -200,11 +243,11 @@ impl Taint {
             None if range.end <= start || span.end <= range.start => Some(Inline::UNCHANGED),
             None if range.start <= start => {
                 self.put(range.end, span.end, span.claim);
-                Some(Inline::changed(None, None))
+                Some(Inline::resized(span.claim))
             }
             None if span.end <= range.end => {
                 self.put(start, range.start, span.claim);
-                Some(Inline::changed(None, None))
+                Some(Inline::resized(span.claim))
             }
             // Two claims side by side, or a hole in the middle of one.
             Some(_) | None => None,
@@ -217,15 +260,15 @@ impl Taint {
     }
 
     /// Gives `range` to `claim`, or to nothing: whatever held those bytes loses exactly them. Tells
-    /// `changes` of every span that appeared or went. Whether any byte changed hands.
+    /// `changes` of every span that appeared or went.
     pub(crate) fn set(
         &mut self,
         range: ByteRange,
         claim: Option<Claim>,
         changes: &mut Vec<Change>,
-    ) -> bool {
+    ) -> Moved {
         if range.is_empty() {
-            return false;
+            return Moved::default();
         }
         if let Spans::None = self.spans {
             self.spans = Spans::Many(BTreeMap::new());
@@ -234,7 +277,7 @@ impl Taint {
             self.spans = Spans::Many(BTreeMap::from([(start, span)]));
         }
         let Spans::Many(spans) = &mut self.spans else {
-            return false;
+            return Moved::default();
         };
         set_in_tree(spans, range, claim, changes)
     }
@@ -256,19 +299,22 @@ fn set_in_tree(
     range: ByteRange,
     claim: Option<Claim>,
     changes: &mut Vec<Change>,
-) -> bool {
+) -> Moved {
     let ByteRange {
         mut start, mut end, ..
     } = range;
-    let mut moved = claim.is_some();
+    let mut moved = Moved::default();
+    if let Some(claim) = claim {
+        moved.note(claim);
+    }
     // A span that begins before the range keeps its front, and its tail if it outlasts the range.
     if let Some((&before, &span)) = spans.range(..start).next_back()
         && span.end > start
     {
         if claim == Some(span.claim) && span.end >= end {
-            return false;
+            return Moved::default();
         }
-        moved = true;
+        moved.note(span.claim);
         spans.insert(
             before,
             Span {
@@ -283,9 +329,9 @@ fn set_in_tree(
     }
     while let Some((&inside, &span)) = spans.range(start..end).next() {
         if (inside, span.end) == (start, end) && claim == Some(span.claim) {
-            return false;
+            return Moved::default();
         }
-        moved = true;
+        moved.note(span.claim);
         spans.remove(&inside);
         if span.end > end {
             spans.insert(end, span);

@@ -3,7 +3,7 @@
 use crate::buffers::BufferKey;
 use crate::byte_range::ByteRange;
 use crate::handle::BufferBinding;
-use crate::identity::{FailureId, SubmissionId, UnitKey};
+use crate::identity::{FailureId, StreamId, SubmissionId, UnitKey};
 use crate::region::Place;
 use crate::stream_capture::WindowKey;
 use alloc::boxed::Box;
@@ -37,6 +37,7 @@ pub(crate) struct Dependent {
 #[derive(Debug)]
 pub(crate) struct Unit {
     pub(crate) work: Rc<str>,
+    pub(crate) stream: StreamId,
     pub(crate) progress: Progress,
     /// Its write set, as declared.
     pub(crate) writes: Vec<Place>,
@@ -57,6 +58,7 @@ pub(crate) struct Unit {
 #[derive(Debug)]
 pub(crate) struct Windowed {
     pub(crate) key: WindowKey,
+    /// What it reads that nothing recorded had written when it was entered.
     pub(crate) reads: Vec<BufferBinding>,
     pub(crate) writes: Vec<BufferBinding>,
 }
@@ -65,6 +67,7 @@ impl Unit {
     fn empty() -> Self {
         Self {
             work: Rc::from(""),
+            stream: StreamId(0),
             progress: Progress::Awaiting,
             writes: Vec::new(),
             spans: 0,
@@ -97,6 +100,15 @@ impl Unit {
     #[inline]
     pub(crate) fn is_alone(&self) -> bool {
         self.dependents.is_empty() && self.watches.is_empty()
+    }
+
+    /// Whether nobody can ask for it any more: it owns no byte, nothing waits for it, no window hears it, and it
+    /// cannot be the culprit of its submission.
+    pub(crate) fn is_done_for(&self) -> bool {
+        self.spans == 0
+            && self.is_alone()
+            && self.window.is_none()
+            && !matches!(self.progress, Progress::Submitted(_))
     }
 
     /// Which of its write places holds a byte it owns: the last that has it.

@@ -3,7 +3,7 @@
 use crate::buffers::BufferKey;
 use crate::byte_range::ByteRange;
 use crate::handle::{DropList, Dropped, HandleError};
-use crate::identity::{BufferId, SubmissionId};
+use crate::identity::{BufferId, SubmissionId, UnitKey};
 use crate::report::UnwrittenReport;
 use crate::taint::Claim;
 use crate::unit::PendingPiece;
@@ -64,7 +64,20 @@ pub(crate) struct WatchEntry {
     pub(crate) key: BufferKey,
     pub(crate) label: Rc<str>,
     pub(crate) range: ByteRange,
+    /// The pieces that were pending when it began, by unit; those of units that settled stay in the list.
     pub(crate) pending: Vec<PendingPiece>,
+    /// How many of them still wait.
+    pub(crate) waiting: usize,
     /// Pieces that turned out failed. The watch holds the node of each once.
     pub(crate) stale: Vec<(ByteRange, Claim)>,
+}
+
+impl WatchEntry {
+    /// The pieces of a unit that has settled. They do not wait any more.
+    pub(crate) fn take_pieces(&mut self, unit: UnitKey) -> &[PendingPiece] {
+        let from = self.pending.partition_point(|piece| piece.unit < unit);
+        let to = self.pending.partition_point(|piece| piece.unit <= unit);
+        self.waiting = self.waiting.saturating_sub(to - from);
+        &self.pending[from..to]
+    }
 }

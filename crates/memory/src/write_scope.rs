@@ -2,7 +2,7 @@
 
 use crate::buffers::Standing;
 use crate::error_graph::Provenance;
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
 use crate::failures::{Failures, Submission};
 use crate::handle::{BufferBinding, HandleError};
 use crate::identity::{FailureId, StreamId, SubmissionId, UnitId, UnitKey};
@@ -48,6 +48,9 @@ pub enum EnterError {
     },
 }
 
+/// From how many on a list is looked through, each time it has doubled, for units that are gone.
+const GONE_LATER: usize = 64;
+
 impl Failures {
     /// Enters the write scope of `work`, or skips it.
     #[inline]
@@ -64,7 +67,7 @@ impl Failures {
                 self.placed(binding)
                     .is_some_and(|buffer| buffer.taint.is_clean())
             });
-        if is_usual && let Some(unit) = self.prepare(work, writes) {
+        if is_usual && let Some(unit) = self.prepare(stream, work, writes) {
             let unit = self.open(unit);
             return Ok(Entry::Entered(self.known(unit)));
         }
@@ -74,7 +77,12 @@ impl Failures {
     /// A unit of work over a write set, if every binding is of the usual kind. Its list of places is filled
     /// where it will stay: moving it costs more than filling it.
     #[inline]
-    fn prepare(&mut self, work: &str, writes: &[BufferBinding]) -> Option<Box<Unit>> {
+    fn prepare(
+        &mut self,
+        stream: StreamId,
+        work: &str,
+        writes: &[BufferBinding],
+    ) -> Option<Box<Unit>> {
         let mut unit = self.units.spare();
         for binding in writes {
             let Some(buffer) = self.placed(binding) else {
@@ -92,6 +100,7 @@ impl Failures {
             }
         }
         unit.work = self.labels.intern(work);
+        unit.stream = stream;
         Some(unit)
     }
 
@@ -116,15 +125,23 @@ impl Failures {
         }
         let mut unit = self.units.spare();
         unit.work = work;
-        self.depend(&mut unit, reads);
+        unit.stream = stream;
         // No byte of an unallocated buffer is among them: those have been skipped for.
         for binding in writes.iter().filter(|binding| binding.size_bytes() > 0) {
             unit.writes.push(self.place(binding)?);
         }
-        let unit = self.open(unit);
-        if let Some(window) = window {
-            self.open_in_window(unit, window, reads, writes);
+        if let Some(key) = window
+            && let Some(window) = self.windows.try_get_mut(stream)
+        {
+            unit.window = Some(Box::new(Windowed {
+                key,
+                reads: window.external(reads),
+                writes: writes.to_vec(),
+            }));
+            window.opened(self.units.next_id(), &unit.work);
         }
+        self.depend(&mut unit, reads);
+        let unit = self.open(unit);
         Ok(Entry::Entered(self.known(unit)))
     }
 
@@ -134,7 +151,6 @@ impl Failures {
         let id = self.units.next_id();
         let mut provisional = None;
         if !unit.writes.is_empty() {
-            self.open_scopes += 1;
             provisional = Some(self.graph.mint_provisional(Rc::clone(&unit.work)));
         }
         unit.progress = Progress::Running { provisional };
@@ -241,7 +257,11 @@ impl Failures {
                 }
                 reader.inputs.push(key);
                 reader.awaiting += 1;
-                input.dependents.push(Dependent {
+                let mut dependents = mem::take(&mut input.dependents);
+                if dependents.len() >= GONE_LATER && dependents.len().is_power_of_two() {
+                    dependents.retain(|dependent| units.get(dependent.unit).is_some());
+                }
+                dependents.push(Dependent {
                     unit: id,
                     needed: Place {
                         key: binding.key(),
@@ -250,6 +270,9 @@ impl Failures {
                     },
                     at: (binding.key(), range.start),
                 });
+                if let Some(input) = units.get_mut(key) {
+                    input.dependents = dependents;
+                }
             }
         }
     }
@@ -266,9 +289,8 @@ impl Failures {
         unit.progress = Progress::Awaiting;
         let is_settled = unit.awaiting == 0;
         let is_alone = is_settled && unit.is_alone();
-        let is_windowed = unit.window.is_some();
         self.end_scope(provisional);
-        if is_windowed {
+        if self.windows_used {
             self.record(id);
         }
         if is_alone {
@@ -277,6 +299,14 @@ impl Failures {
             self.settle_clean(id);
         } else {
             self.touch_writes(id);
+            self.let_go(id);
+        }
+    }
+
+    /// A unit that nobody can ask for any more goes before it settles.
+    fn let_go(&mut self, id: UnitKey) {
+        if self.units.get(id).is_some_and(Unit::is_done_for) {
+            self.remove_unit(id);
         }
     }
 
@@ -289,9 +319,8 @@ impl Failures {
             return;
         };
         unit.progress = Progress::Submitted(submission);
-        let is_windowed = unit.window.is_some();
         self.end_scope(provisional);
-        if is_windowed {
+        if self.windows_used {
             self.record(id);
         }
         let Self {
@@ -311,29 +340,34 @@ impl Failures {
     /// unless nothing is left to claim.
     pub(crate) fn fail(&mut self, id: UnitKey, failure: Failure) -> Option<FailureId> {
         let unit = self.units.get_mut(id)?;
+        let was_running = matches!(unit.progress, Progress::Running { .. });
+        let (stream, is_windowed) = (unit.stream, unit.window.is_some());
+        let work = Rc::clone(&unit.work);
         let root = match unit.progress {
             Progress::Running {
                 provisional: Some(provisional),
             } => {
                 // The unit's hold on the provisional node passes to this function.
                 unit.progress = Progress::Awaiting;
-                self.open_scopes -= 1;
                 self.graph.replace(provisional, failure);
                 provisional
             }
             Progress::Submitted(submission) => {
-                let work = Rc::clone(&unit.work);
                 let root = self.graph.mint(failure.clone(), Rc::clone(&work));
                 if let Some(entry) = self.submissions.get_mut(&submission) {
-                    entry.blamed.get_or_insert((failure, work, root));
+                    entry
+                        .blamed
+                        .get_or_insert((failure, Rc::clone(&work), root));
                 }
                 root
             }
             Progress::Awaiting | Progress::Running { provisional: None } => {
-                let work = Rc::clone(&unit.work);
-                self.graph.mint(failure, work)
+                self.graph.mint(failure, Rc::clone(&work))
             }
         };
+        if was_running && !is_windowed && self.windows_used {
+            self.doom(self.recording_on(stream), root, &work);
+        }
         self.settle_failed([(id, Cause::Own)], root);
         self.graph.release(Provenance::Root(root));
         self.graph.error(root).map(|_| root)
@@ -356,19 +390,14 @@ impl Failures {
     fn known(&self, key: UnitKey) -> UnitId {
         UnitId {
             key,
-            manager: self.address(),
+            manager: self.manager.number(),
         }
     }
 
     /// The unit of this manager that is known by an identity.
     #[inline]
     pub(crate) fn own(&self, unit: UnitId) -> Option<UnitKey> {
-        (unit.manager == self.address()).then_some(unit.key)
-    }
-
-    #[inline]
-    fn address(&self) -> usize {
-        Rc::as_ptr(&self.manager).addr()
+        (unit.manager == self.manager.number()).then_some(unit.key)
     }
 
     /// Whether any window is prepared or recording on the pooled stream of `stream`.
@@ -395,37 +424,39 @@ impl Failures {
         Ok(Some(WindowKey { stream, number }))
     }
 
-    fn open_in_window(
-        &mut self,
-        id: UnitKey,
-        key: WindowKey,
-        reads: &[BufferBinding],
-        writes: &[BufferBinding],
-    ) {
-        let Some(unit) = self.units.get_mut(id) else {
+    /// Work ended clean, as far as is known: the window that it was entered in, if it still records, records it. A
+    /// window that began while it was open is doomed: the recording would lack its beginning.
+    #[inline(never)]
+    fn record(&mut self, id: UnitKey) {
+        let Some(unit) = self.units.get(id) else {
             return;
         };
-        unit.window = Some(Box::new(Windowed {
-            key,
-            reads: reads.to_vec(),
-            writes: writes.to_vec(),
-        }));
-        if let Some(window) = self.windows.try_get_mut(key.stream) {
-            window.opened(id, &unit.work);
+        let Some(window) = self.windows.try_get_mut(unit.stream) else {
+            return;
+        };
+        let Some(number) = window.recording() else {
+            return;
+        };
+        match &unit.window {
+            Some(windowed) if windowed.key.number == number => {
+                window.closed(id);
+                window.record_unit(&windowed.reads, &windowed.writes);
+            }
+            _ => window.doom(WindowFailure {
+                id: None,
+                work: unit.work.to_string(),
+                failure: Failure::new(
+                    FailureKind::Validation,
+                    "this work began before the window did, so the recording would lack its beginning",
+                ),
+            }),
         }
     }
 
-    /// Work in a window ended clean, as far as is known: the window, if it is still that one, records it.
-    fn record(&mut self, id: UnitKey) {
-        let Some(entry) = self.units.get(id).and_then(|unit| unit.window.as_ref()) else {
-            return;
-        };
-        if let Some(window) = self.windows.try_get_mut(entry.key.stream)
-            && window.recording() == Some(entry.key.number)
-        {
-            window.closed(id);
-            window.record(&entry.reads, &entry.writes);
-        }
+    /// The window that records on the pooled stream of `stream`, whoever owns it.
+    fn recording_on(&self, stream: StreamId) -> Option<WindowKey> {
+        let number = self.windows.try_get(stream)?.recording()?;
+        Some(WindowKey { stream, number })
     }
 
     /// Work in a window failed or was skipped: it dooms the window, if that is still the one.
@@ -433,9 +464,9 @@ impl Failures {
         let Some(key) = key else { return };
         if let Some(failure) = self.graph.error(root)
             && let Some(window) = self.windows.try_get_mut(key.stream)
-            && window.recording() == Some(key.number)
+            && window.hears(key.number)
         {
-            window.fail(WindowFailure {
+            window.doom(WindowFailure {
                 id: Some(root),
                 work: work.to_string(),
                 failure: failure.clone(),

@@ -6,11 +6,13 @@ use crate::support::{
     buffer, enters, fails, is_empty_when_swept, memory_of, reads, refused, skips, spans, writes,
 };
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use wellwritten_memory::{
-    BytesStorage, Failure, FailureKind, MemoryConfiguration, MemoryManagement, PoolConfiguration,
-    PoolKind, RangeError, ReserveError, SubmissionId, Uninitialized, WhenFull,
+    ByteRange, BytesStorage, Failure, FailureKind, MemoryConfiguration, MemoryManagement,
+    PoolConfiguration, PoolKind, RangeError, ReserveError, StreamId, SubmissionId, Uninitialized,
+    WhenFull,
 };
 
 /// Offsets where an integer of some width ends, and their neighbours.
@@ -399,4 +401,59 @@ fn a_unit_of_another_manager_has_no_effect() {
     assert_eq!(report.failures[0].kind, FailureKind::TornDown);
     ours.finish_clean(unit);
     reads(ours, &field.binding());
+}
+
+#[test]
+fn a_unit_of_a_manager_that_is_gone_has_no_effect() {
+    let mut old = memory_of(MemoryConfiguration::ExclusivePages);
+    let field = buffer(&mut old, "field");
+    let stale = enters(&mut old, "kernel", &[], &[field.binding()]);
+    drop((old, field));
+    // The next manager may well lie where the last one did, and number its units alike.
+    for _ in 0..16 {
+        let mut memory = memory_of(MemoryConfiguration::ExclusivePages);
+        let field = buffer(&mut memory, "field");
+        let unit = enters(&mut memory, "kernel", &[], &[field.binding()]);
+        assert_ne!(unit, stale);
+        memory.finish_clean(stale);
+        refused(&mut memory, &field.binding());
+    }
+}
+
+#[test]
+fn the_largest_number_of_streams_takes_no_room() {
+    let mut memory = MemoryManagement::with_streams(
+        BytesStorage::new(16, u64::MAX),
+        MemoryConfiguration::ExclusivePages,
+        Uninitialized::Trust,
+        NonZeroU32::MAX,
+    );
+    let last = StreamId(u64::from(u32::MAX) - 1);
+    let field = memory.reserve_on(last, 64, "field").expect("room").handle;
+    assert_eq!(memory.memory_report().pools[0].stream, u32::MAX - 1);
+    assert!(!memory.capture(last).is_recording());
+    drop(field);
+    is_empty_when_swept(&mut memory);
+}
+
+#[test]
+fn a_pool_that_cannot_take_a_size_leaves_it_to_one_that_can() {
+    let pools = [
+        PoolConfiguration::new(PoolKind::ExclusivePages),
+        PoolConfiguration::new(PoolKind::SubSlices { page_size_bytes: 0 }),
+    ];
+    let mut memory = endless(MemoryConfiguration::Custom(pools.to_vec()));
+    assert!(memory.reserve((1 << 63) + 1, "huge").is_ok());
+    let refused = ReserveError::TooLarge {
+        requested_bytes: u64::MAX,
+        largest_bytes: u64::MAX - 255,
+    };
+    assert_eq!(memory.reserve(u64::MAX, "huger").err(), Some(refused));
+}
+
+#[test]
+fn a_range_that_is_turned_around_holds_no_byte() {
+    let mut range = ByteRange::new(4, 8).expect("in order");
+    range.start = 10;
+    assert_eq!((range.len(), range.is_empty()), (0, true));
 }

@@ -182,3 +182,27 @@ fn foreign_and_freed_bindings_are_refused_by_all_of_it_and_change_nothing() {
         assert_eq!(memory.graph().len(), 1);
     }
 }
+
+#[test]
+fn a_reason_to_skip_is_good_for_its_manager_and_its_failure_only() {
+    let (mut ours, mut theirs) = (memory(), memory());
+    let [field, view] = ["field", "view"].map(|label| buffer(&mut ours, label));
+    let [other, image] = ["other", "image"].map(|label| buffer(&mut theirs, label));
+    fails(&mut ours, "kernel", &[field.binding()], "ours");
+    fails(&mut theirs, "kernel", &[other.binding()], "theirs");
+    let found = ours
+        .read_failure(&[field.binding()])
+        .expect("usable")
+        .expect("stale");
+    let mut writes = theirs.write_set();
+    writes.push(image.binding());
+    let refused = HandleError::Foreign { buffer: field.id() };
+    assert_eq!(theirs.propagate("copy", &found, writes), Err(refused));
+    reads(&mut theirs, &image.binding());
+    // The bytes fail again, of something else: the reason is not theirs any more.
+    fails(&mut ours, "kernel", &[field.binding()], "again");
+    let mut writes = ours.write_set();
+    writes.push(view.binding());
+    assert_eq!(ours.propagate("copy", &found, writes), Ok(()));
+    reads(&mut ours, &view.binding());
+}

@@ -167,3 +167,64 @@ fn a_loop_that_skips_into_new_buffers_does_not_grow_the_graph() {
     drop((first, last));
     is_empty_when_swept(&mut memory);
 }
+
+#[test]
+fn a_path_names_the_way_its_bytes_went_and_no_other() {
+    // Two ways alike but for one step, through buffers of the same label that are freed.
+    let mut memory = memory();
+    let root = buffer(&mut memory, "root");
+    fails(&mut memory, "kernel", &[root.binding()], "root");
+    let mut ends = Vec::new();
+    for way in ["first way", "second way"] {
+        let middle = buffer(&mut memory, "middle");
+        let late = buffer(&mut memory, "late");
+        let end = buffer(&mut memory, "end");
+        let whole = [&root, &middle, &late, &end].map(Handle::binding);
+        skips(&mut memory, way, &whole[..1], &whole[1..2]);
+        skips(&mut memory, "common", &whole[1..2], &whole[2..3]);
+        skips(&mut memory, "last", &whole[2..3], &whole[3..]);
+        ends.push((way, end));
+    }
+    memory.cleanup(false);
+    for (way, end) in &ends {
+        let report = refused(&mut memory, &end.binding());
+        let works: Vec<&str> = steps(&report).iter().map(|step| step.0).collect();
+        assert_eq!(works, [way, "common", "last"]);
+    }
+    drop((root, ends));
+    is_empty_when_swept(&mut memory);
+}
+
+#[test]
+fn a_step_that_is_repeated_after_another_way_is_told_after_that_way() {
+    let mut memory = memory();
+    let [root, a, b] = ["root", "a", "b"].map(|label| buffer(&mut memory, label));
+    fails(&mut memory, "kernel", &[root.binding()], "root");
+    for way in ["first way", "second way"] {
+        skips(&mut memory, way, &[root.binding()], &[a.binding()]);
+        skips(&mut memory, "copy", &[a.binding()], &[b.binding()]);
+        let report = refused(&mut memory, &b.binding());
+        let works: Vec<&str> = steps(&report).iter().map(|step| step.0).collect();
+        assert_eq!(works, [way, "copy"]);
+    }
+    assert_eq!(
+        memory.graph().steps(),
+        2,
+        "the first way is gone with its claims"
+    );
+}
+
+#[test]
+fn a_way_that_goes_in_circles_is_told_without_the_circle() {
+    let mut memory = memory();
+    let [x, y] = ["x", "y"].map(|label| buffer(&mut memory, label));
+    fails(&mut memory, "kernel", &[x.binding()], "root");
+    for _ in 0..1000 {
+        skips(&mut memory, "there", &[x.binding()], &[y.binding()]);
+        skips(&mut memory, "back", &[y.binding()], &[x.binding()]);
+    }
+    let report = refused(&mut memory, &x.binding());
+    let works: Vec<&str> = steps(&report).iter().map(|step| step.0).collect();
+    assert_eq!(works, ["there", "back"]);
+    assert_eq!(memory.graph().steps(), 2);
+}

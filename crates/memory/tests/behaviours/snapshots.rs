@@ -1,6 +1,6 @@
 //! Snapshots: whole, or what changed since an earlier one; and that both say the same.
 
-use crate::support::{Memory, buffer, fails, failure, memory, part, pends, skips, writes};
+use crate::support::{Memory, buffer, enters, fails, failure, memory, part, pends, skips, writes};
 use std::collections::BTreeMap;
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
@@ -204,4 +204,22 @@ fn a_revision_too_far_back_is_answered_whole_or_with_all_that_went() {
     );
     assert!(!snapshot.complete || snapshot.buffers.len() == 1);
     drop(kept);
+}
+
+#[test]
+fn nothing_is_told_twice_while_a_scope_stays_torn_down() {
+    let mut memory = memory();
+    let [torn, other] = ["torn", "other"].map(|label| buffer(&mut memory, label));
+    enters(&mut memory, "kernel", &[], &[torn.binding()]);
+    let first = memory.snapshot(0);
+    assert_eq!(first.graph.expect("whole").failures.len(), 1);
+    let idle = memory.snapshot(first.revision);
+    assert_eq!((idle.revision, idle.buffers.len()), (first.revision, 0));
+    assert_eq!(idle.graph, None);
+    // Its bytes shrink: that changes what carries it.
+    writes(&mut memory, &part(&torn, 0, 8));
+    let shrunk = memory.snapshot(idle.revision);
+    let graph = shrunk.graph.expect("it changed");
+    assert_eq!(graph.failures[0].carriers[0].start, 8);
+    let _ = other;
 }

@@ -43,7 +43,7 @@ fn memory(configuration: MemoryConfiguration) -> MemoryManagement<BytesStorage> 
 fn logical_streams_fold_onto_the_pooled_ones() {
     let mut pool = pool(4, 4);
     for id in [0, 1, 2, 3, 4, 5, 11, u64::MAX] {
-        assert_eq!(pool.slot(StreamId(id)) as u64, id % 4);
+        assert_eq!(u64::from(pool.slot(StreamId(id))), id % 4);
     }
     let first = pool.get(StreamId(6)).copied();
     assert_eq!(first, Ok(1));
@@ -61,7 +61,7 @@ fn a_pooled_stream_is_made_when_it_is_first_used() {
     assert_eq!(pool.try_get(StreamId(5)), Some(&1));
     assert_eq!(pool.get(StreamId(3)).copied(), Ok(2));
     assert_eq!(pool.get(StreamId(0)), Err("no more streams"));
-    let made: Vec<(usize, u32)> = pool.iter().map(|(slot, number)| (slot, *number)).collect();
+    let made: Vec<(u32, u32)> = pool.iter().map(|(slot, number)| (slot, *number)).collect();
     assert_eq!(made, [(1, 1), (3, 2)], "a refusal changes nothing");
 }
 
@@ -79,7 +79,7 @@ fn what_one_pooled_stream_frees_the_others_do_not_get() {
         let folded = memory.reserve_on(StreamId(5), 64, "third").expect("room");
         assert!(folded.recycled);
         assert_eq!(memory.storage().pages(), 2);
-        let slots: Vec<usize> = memory
+        let slots: Vec<u32> = memory
             .memory_report()
             .pools
             .iter()

@@ -1,13 +1,15 @@
 //! Capture windows: what dooms one, what it records, and how it opens and closes.
 
 use crate::support::{
-    Broken, Server, buffer, enters, fails, failure, memory, part, refused, roots, scope_on, server,
+    Broken, Server, buffer, enters, fails, failure, is_empty_when_swept, memory, part, reads,
+    refused, roots, scope_on, server, writes,
 };
 #[cfg(target_arch = "wasm32")]
 use wasm_bindgen_test::wasm_bindgen_test as test;
 use wellwritten_memory::{
     BufferBinding, CaptureEnd, CaptureError, CapturePhase, EnterError, ExecuteScope, Failure,
-    FailureKind, FailureStore, Recording, ScopedOutcome, StreamId, SubmissionId, WriteScoped,
+    FailureKind, FailureStore, HandleError, Recording, ScopedOutcome, StreamId, SubmissionId,
+    WriteScoped,
 };
 
 const OWNER: StreamId = StreamId(0);
@@ -335,21 +337,116 @@ fn a_lost_device_dooms_every_open_window() {
 }
 
 #[test]
-fn a_unit_of_an_earlier_window_is_not_recorded_by_a_later_one() {
+fn work_that_began_before_a_window_dooms_it_when_it_ends_in_it() {
+    // Entered in an earlier window, and outside of any.
+    for earlier in [true, false] {
+        for fails in [false, true] {
+            let mut server = server();
+            let field = buffer(&mut server.memory, "field");
+            if earlier {
+                opens(&mut server);
+            }
+            let late = enters(server.streams(), "late", &[], &[field.binding()]);
+            if earlier {
+                server.memory.capture(OWNER).abort();
+            }
+            opens(&mut server);
+            if fails {
+                server.memory.finish_failed(late, failure("broken"));
+            } else {
+                server.memory.finish_clean(late);
+            }
+            assert!(closes(&mut server, &CaptureEnd::Doomed).is_empty());
+            let doomed = server.memory.capture(OWNER).take_failure();
+            let doomed = doomed.expect("a failure");
+            assert_eq!(doomed.work, "late");
+            if fails {
+                assert_eq!(doomed.failure, failure("broken"));
+            } else {
+                assert!(doomed.failure.message.contains("began before"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_window_hears_the_end_of_work_whose_bytes_went_while_it_ran() {
+    for broken in [false, true] {
+        let mut server = server();
+        let field = buffer(&mut server.memory, "field");
+        opens(&mut server);
+        let outer = enters(server.streams(), "outer", &[], &[field.binding()]);
+        // Inside its body something else writes the same bytes.
+        writes(&mut server.memory, &field.binding());
+        if broken {
+            server.memory.finish_failed(outer, failure("broken"));
+            assert!(closes(&mut server, &CaptureEnd::Doomed).writes().len() == 1);
+            let doomed = server.memory.capture(OWNER).take_failure();
+            let doomed = doomed.expect("a failure");
+            assert_eq!(
+                (doomed.work.as_str(), doomed.failure),
+                ("outer", failure("broken"))
+            );
+        } else {
+            server.memory.finish_clean(outer);
+            let recorded = closes(&mut server, &CaptureEnd::Sealable);
+            assert_eq!(recorded.writes().len(), 1, "the same bytes, once");
+        }
+        reads(&mut server.memory, &field.binding());
+        drop(field);
+        is_empty_when_swept(&mut server.memory);
+    }
+}
+
+#[test]
+fn what_a_window_records_of_a_read_is_of_the_moment_the_work_was_entered() {
+    let mut server = server();
+    let (y, z) = (
+        buffer(&mut server.memory, "y"),
+        buffer(&mut server.memory, "z"),
+    );
+    opens(&mut server);
+    let reader = enters(server.streams(), "reader", &[y.binding()], &[z.binding()]);
+    let writer = enters(server.streams(), "writer", &[], &[y.binding()]);
+    server.memory.finish_clean(writer);
+    server.memory.finish_clean(reader);
+    let graph = closes(&mut server, &CaptureEnd::Sealable);
+    assert_eq!(graph.reads().len(), 1, "y was read before it was written");
+    fails(&mut server.memory, "kernel", &[y.binding()], "stale");
+    let replay = ExecuteScope::replaying(&mut server, "replay", OWNER, &graph);
+    assert!(replay.expect("its buffers live").skips().is_some());
+}
+
+#[test]
+fn a_submission_that_fails_after_the_window_closed_dooms_it_until_the_next_is_prepared() {
     let mut server = server();
     let field = buffer(&mut server.memory, "field");
     opens(&mut server);
-    let writes = [field.binding()];
-    let late = enters(server.streams(), "late", &[], &writes);
-    server.memory.capture(OWNER).abort();
+    let late = enters(server.streams(), "late", &[], &[field.binding()]);
+    server.memory.finish_pending(late, SubmissionId(1));
+    closes(&mut server, &CaptureEnd::Sealable);
+    assert_eq!(server.memory.capture(OWNER).take_failure(), None);
+    server.memory.settle(SubmissionId(1), Err(failure("late")));
+    let doomed = server.memory.capture(OWNER).take_failure();
+    assert_eq!(doomed.map(|doomed| doomed.failure), Some(failure("late")));
+}
+
+#[test]
+fn a_window_records_no_binding_of_another_manager() {
+    let mut server = server();
+    let mut other = memory();
+    let (ours, foreign) = (
+        buffer(&mut server.memory, "ours"),
+        buffer(&mut other, "foreign"),
+    );
     opens(&mut server);
-    server.memory.finish_clean(late);
-    assert!(closes(&mut server, &CaptureEnd::Sealable).is_empty());
-    opens(&mut server);
-    let late = enters(server.streams(), "late", &[], &writes);
-    server.memory.capture(OWNER).abort();
-    opens(&mut server);
-    server.memory.finish_failed(late, failure("late"));
+    let refused = HandleError::Foreign {
+        buffer: foreign.id(),
+    };
+    let window = server.memory.capture(OWNER);
+    let both = [ours.binding(), foreign.binding()];
+    assert_eq!(window.record(&[], &both), Err(refused.clone()));
+    assert_eq!(window.record(&both, &[]), Err(refused));
     assert!(closes(&mut server, &CaptureEnd::Sealable).is_empty());
 }
 

@@ -234,15 +234,34 @@ impl ByteModel {
             }
         }
         let lost = self.operation("device", Fate::Failed(root.into()));
-        for buffer in self
-            .buffers
-            .values_mut()
-            .filter(|buffer| !buffer.unallocated && !buffer.lost)
-        {
+        for buffer in self.buffers.values_mut().filter(|buffer| !buffer.lost) {
             buffer.writer.fill(lost);
+            buffer.unallocated = false;
             buffer.lost = true;
         }
         lost
+    }
+
+    /// The page of these buffers was never there: what was to write them and has not settled failed with it.
+    pub fn fail_page(&mut self, buffers: &[u64], root: &str) -> usize {
+        let failed = self.operation("page", Fate::Failed(root.into()));
+        for id in buffers {
+            let buffer = self.buffers.get_mut(id).expect("a live buffer");
+            buffer.unallocated = true;
+            let size = buffer.writer.len();
+            let writers = core::mem::replace(&mut buffer.writer, vec![failed; size]);
+            for writer in writers {
+                let Some(operation) = self.operations.get_mut(&writer) else {
+                    continue;
+                };
+                if operation.torn || operation.fate == Fate::Pending {
+                    operation.torn = false;
+                    operation.fate = Fate::Failed(root.into());
+                }
+            }
+        }
+        self.propagate();
+        failed
     }
 
     /// Until nothing changes: what read failed bytes is skipped; what waits for nothing is clean.

@@ -3,8 +3,8 @@
 use super::byte_model::{Fate, ModelBuffer};
 use super::{Run, Told, same};
 use wellwritten_memory::{
-    Failure, FailureKind, FailureStore, HandleError, MemoryManagement, ReadRefusal, ReserveError,
-    Uninitialized,
+    Failure, FailureKind, FailureStore, Handle, HandleError, MemoryManagement, ReadRefusal,
+    ReserveError, Uninitialized,
 };
 
 const LARGEST_BUFFER: usize = 96;
@@ -82,21 +82,17 @@ impl Run<'_> {
         let Ok(location) = self.memory.locate(&self.handles[&id].binding()) else {
             return;
         };
+        let on_page = |handle: &Handle| {
+            let other = self.memory.locate(&handle.binding());
+            other.is_ok_and(|other| other.storage == location.storage)
+        };
+        let buffers = self.handles.iter().filter(|(_, handle)| on_page(handle));
+        let buffers: Vec<u64> = buffers.map(|(id, _)| *id).collect();
         let root = format!("page failed {}", self.number);
-        let failed = self.model.operation("page", Fate::Failed(root.clone()));
-        for (&other, handle) in &self.handles {
-            let on_page = self
-                .memory
-                .locate(&handle.binding())
-                .is_ok_and(|other| other.storage == location.storage);
-            if on_page {
-                let buffer = self.model.buffers.get_mut(&other).expect("a live buffer");
-                buffer.unallocated = true;
-                buffer.writer.fill(failed);
-            }
-        }
-        let failure = Failure::new(FailureKind::OutOfMemory, root);
+        let failure = Failure::new(FailureKind::OutOfMemory, root.clone());
         self.memory.fail_page(location.storage, "page", failure);
+        let failed = self.model.fail_page(&buffers, &root);
+        self.fail_flights(failed, |buffer| buffers.contains(&buffer));
     }
 
     pub(super) fn free(&mut self) -> Told<()> {

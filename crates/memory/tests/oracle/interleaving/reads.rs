@@ -20,6 +20,18 @@ pub struct Flight {
 }
 
 impl Run<'_> {
+    /// The bytes of these reads in flight are gone, by this operation.
+    pub(super) fn fail_flights(&mut self, failed: usize, is_gone: impl Fn(u64) -> bool) {
+        let Self { flights, model, .. } = self;
+        for flight in flights.iter_mut().filter(|flight| is_gone(flight.buffer)) {
+            for writer in &mut flight.writers {
+                if model.fate(*writer).root().is_none() {
+                    *writer = failed;
+                }
+            }
+        }
+    }
+
     pub(super) fn read(&mut self) -> Told<()> {
         let ids: Vec<u64> = self.handles.keys().copied().collect();
         if ids.is_empty() {

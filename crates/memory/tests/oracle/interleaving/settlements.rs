@@ -52,13 +52,7 @@ impl Run<'_> {
         self.open.clear();
         self.doom_windows();
         self.next_submission += 1;
-        for flight in &mut self.flights {
-            for writer in &mut flight.writers {
-                if self.model.fate(*writer).root().is_none() {
-                    *writer = lost;
-                }
-            }
-        }
+        self.fail_flights(lost, |_| true);
         for (id, handle) in &self.handles {
             if self.model.buffers[id].lost {
                 let refused = self.memory.enter("after", &[], &[handle.binding()]);
