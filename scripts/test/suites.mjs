@@ -65,8 +65,8 @@ const cargoTest = (args, testsExist, forTests = []) => {
 };
 
 const MEMORY = "wellwritten-memory";
-/** A workspace of its own, which only fuzzing builds. */
-const FUZZ = "crates/memory/fuzz/Cargo.toml";
+/** Crates with fuzz targets: each a workspace of its own, which only fuzzing builds. */
+const FUZZED = ["envelope", "memory"];
 const isLong = () => Boolean(process.env.WELLWRITTEN_LONG);
 /** How often a long run says that it still runs, in milliseconds. */
 const SIGN_OF_LIFE = 60_000;
@@ -133,7 +133,11 @@ function lintChecks() {
       ];
   return [
     ["rustfmt", "cargo", ["fmt", "--all", "--check"], {}],
-    ["rustfmt, fuzz target", "cargo", ["fmt", "--manifest-path", FUZZ, "--check"], {}],
+    ...FUZZED.map((crate) => {
+      const manifest = `crates/${crate}/fuzz/Cargo.toml`;
+      const args = ["fmt", "--manifest-path", manifest, "--check"];
+      return [`rustfmt, fuzz targets of ${crate}`, "cargo", args, {}];
+    }),
     ["clippy", "cargo", ["clippy", "--workspace", "--all-targets", ...locked, ...strict], {}],
     ...wasmChecks.map((check) => [...check, wasmEnvironment()]),
     ["biome", `${programs}/biome`, ["check", "--error-on-warnings", "."], {}],

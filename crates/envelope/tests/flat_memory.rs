@@ -21,7 +21,7 @@ const NEXT_TO_NOTHING: usize = 256 * 1024;
 
 #[test]
 fn canary_the_allocator_counts() {
-    let (_, peak) = peak_of(|| drop(vec![1_u8; 1 << 20]));
+    let ((), peak) = peak_of(|| drop(vec![1_u8; 1 << 20]));
     assert!(peak >= 1 << 20);
     let (kept, peak) = peak_of(|| vec![1_u8; 1 << 20]);
     assert!(peak >= 1 << 20);
@@ -88,7 +88,7 @@ fn forged_lengths_allocate_next_to_nothing() {
         forgeries[6].table_offset = Some(u32::MAX - 7);
         for forgery in forgeries {
             let bytes = forgery.write();
-            let (_, peak) = peak_of(|| {
+            let ((), peak) = peak_of(|| {
                 assert!(decode(&bytes).is_err());
                 assert!(describe(&bytes).refusal.is_some());
                 for file_bytes in [bytes.len() as u64, 1 << 44, u64::MAX] {

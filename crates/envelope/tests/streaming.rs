@@ -40,24 +40,11 @@ fn compare(bytes: &[u8]) -> Result<(), EnvelopeError> {
     }
     // The head's rules are the same but for the digests it does not make.
     let head = read_head(&mut { bytes });
-    match (&head, &oracle) {
-        (Ok(_), Err(error)) => assert!(
-            matches!(
-                error.rule(),
-                EnvelopeRule::PayloadDigest | EnvelopeRule::FooterDigest
-            ),
-            "{error}"
-        ),
-        _ => {
-            let later = oracle.as_ref().is_err_and(|error| {
-                matches!(
-                    error.rule(),
-                    EnvelopeRule::PayloadDigest | EnvelopeRule::FooterDigest
-                )
-            });
-            assert!(later || agree(&head, &oracle), "{head:?}\n{oracle:?}");
-        }
-    }
+    let is_left_out = oracle.as_ref().is_err_and(|error| {
+        let left_out = [EnvelopeRule::PayloadDigest, EnvelopeRule::FooterDigest];
+        left_out.contains(&error.rule())
+    });
+    assert!(is_left_out || agree(&head, &oracle), "{head:?}\n{oracle:?}");
     oracle.map(drop)
 }
 
@@ -299,21 +286,21 @@ fn what_fails_is_named() {
     let stated = decode(&file).unwrap().manifest;
     let mut changed = payloads.clone();
     changed[0].1[70_000] ^= 1;
-    for version in 0..2 {
-        let mut sources = sources(&changed);
-        let error = match version {
-            0 => write_from_sources(&stated, &mut sources, &mut io::sink(), &mut |_| {}),
-            _ => {
-                let mut sink = Cursor::new(Vec::new());
-                let error = write_seekable(&stated, &mut sources, &mut sink, &mut |_| {});
-                assert!(decode(sink.get_ref()).is_err(), "half a file is no file");
-                error
-            }
-        };
+    let mut sink = Cursor::new(Vec::new());
+    for error in [
+        write_from_sources(
+            &stated,
+            &mut sources(&changed),
+            &mut io::sink(),
+            &mut |_| {},
+        ),
+        write_seekable(&stated, &mut sources(&changed), &mut sink, &mut |_| {}),
+    ] {
         assert!(
             matches!(error, Err(EncodeError::PayloadChanged { name, .. }) if name == id("world"))
         );
     }
+    assert!(decode(sink.get_ref()).is_err(), "half a file is no file");
     let mut fewer = stated.clone();
     fewer.payloads.pop();
     let mut unread = sources(&payloads);
