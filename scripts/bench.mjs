@@ -1,22 +1,31 @@
-// `npm run bench:memory`: what the books cost, alone or against the best known implementation.
+// `npm run bench`: what a crate costs, against a limit or the best known implementation, measured in the same run.
 
-import { observe, toolEnvironment } from "./command.mjs";
-import { readArguments, runCommand, Stopped } from "./entry.mjs";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { mustRun, observe, toolEnvironment } from "./command.mjs";
+import { readArguments, runCommand, Stopped, UsageError } from "./entry.mjs";
 import { project } from "./project.mjs";
 import { rust } from "./setup/rust.mjs";
 import { setUp } from "./setup/steps.mjs";
+import { wasmBindgen } from "./setup/wasm-bindgen.mjs";
+import { WASM_TARGET, wasmEnvironment, wasmTarget } from "./setup/wasm-target.mjs";
 
-const help = `npm run bench:memory [-- --peer]
+const help = `npm run bench -- CRATE [--wasm | --peer]
+npm run bench:memory is short for npm run bench -- memory
 
-Measures crates/memory natively: the cycle of a launch, claims and lookups on fragmented allocations, a long
-report, snapshots. Ends with status 1 when a goal is missed. Not part of npm test; best on an idle machine.
+Ends with status 1 when a goal is missed. Not part of npm test; best on an idle machine.
 
-  --peer   against CubeCL's cubecl-server instead, in one process (builds it first: usually 11 min, once)`;
+  memory     the cycle of a launch, claims and lookups on fragmented allocations, a long report, snapshots
+  envelope   encoding and decoding 1 KiB to 256 MiB, against one copy and one BLAKE3 pass
 
-const alone = {
-  args: ["bench", "--package", "wellwritten-memory", "--bench", "memory", "--locked"],
+  --wasm   of envelope: built for wasm32 with SIMD, under Node.js
+  --peer   of memory: against CubeCL's cubecl-server, in one process (builds it first: usually 11 min, once)`;
+
+const CRATES = ["memory", "envelope"];
+
+const natively = (crate) => ({
+  args: ["bench", "--package", `wellwritten-${crate}`, "--bench", crate, "--locked"],
   env: {},
-};
+});
 
 /** A package of its own, with its own lock file; its target folder is one that git ignores already. */
 const againstPeer = {
@@ -24,11 +33,43 @@ const againstPeer = {
   env: { CARGO_TARGET_DIR: process.env.CARGO_TARGET_DIR ?? `${project.root}/target/peer` },
 };
 
+/** Builds a crate's bench for wasm and runs it under this Node.js; resolves to its exit status. */
+async function inWasm(crate) {
+  const env = toolEnvironment(wasmEnvironment());
+  const { args } = natively(crate);
+  const output = await mustRun("cargo", [...args, "--no-run", "--target", WASM_TARGET], { env });
+  // Cargo adds a hash to the name, and says what it is.
+  const module = /^\s*Executable .*\((.+\.wasm)\)$/m.exec(output)?.[1];
+  if (module === undefined) throw new Stopped("Cargo does not say what it built.");
+  const glue = `${project.root}/target/bench-wasm/${crate}`;
+  mkdirSync(glue, { recursive: true });
+  // wasm-bindgen's glue for Node.js is CommonJS, which this project's package.json would have read as a module.
+  writeFileSync(`${glue}/package.json`, '{ "type": "commonjs" }\n');
+  const bindgen = ["--target", "nodejs", "--out-dir", glue, "--out-name", crate, module];
+  await mustRun("wasm-bindgen", bindgen, { env });
+  const { code } = await observe(process.execPath, [`${glue}/${crate}.js`]);
+  return code;
+}
+
 await runCommand(async () => {
-  const { values } = readArguments({ help, options: { peer: { type: "boolean" } } });
-  await setUp([rust]);
-  const { args, env } = values.peer ? againstPeer : alone;
-  const { code } = await observe("cargo", args, { env: toolEnvironment(env) });
+  const { values, positionals } = readArguments({
+    help,
+    options: { peer: { type: "boolean" }, wasm: { type: "boolean" } },
+    allowPositionals: true,
+  });
+  const [crate, ...rest] = positionals;
+  if (!CRATES.includes(crate) || rest.length > 0)
+    throw new UsageError(`There is no bench "${positionals.join(" ")}".\n\n${help}`);
+  if ((values.peer && crate !== "memory") || (values.wasm && crate !== "envelope"))
+    throw new UsageError(`The bench of ${crate} has no such form.\n\n${help}`);
+  await setUp(values.wasm ? [rust, wasmTarget, wasmBindgen] : [rust]);
+  let code;
+  if (values.wasm) {
+    code = await inWasm(crate);
+  } else {
+    const { args, env } = values.peer ? againstPeer : natively(crate);
+    ({ code } = await observe("cargo", args, { env: toolEnvironment(env) }));
+  }
   if (code !== 0)
     throw new Stopped("The bench ended with a goal missed, or could not be built; see above.");
 });

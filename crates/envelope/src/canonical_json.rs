@@ -70,10 +70,17 @@ fn separate(text: &mut String, index: usize) {
 }
 
 fn write_object(text: &mut String, object: &Map<String, Value>) {
+    // The map is in UTF-8 order, which is UTF-16 order but for keys beyond the basic plane.
+    let is_in_order = !object
+        .keys()
+        .any(|key| key.bytes().any(|byte| byte >= 0xf0));
     let mut members: Vec<(&String, &Value)> = Vec::with_capacity(object.len());
     for (key, value) in object {
-        // The map is in UTF-8 order, which is UTF-16 order but for keys beyond the basic plane.
-        let at = members.partition_point(|(other, _)| other.encode_utf16().lt(key.encode_utf16()));
+        let at = if is_in_order {
+            members.len()
+        } else {
+            members.partition_point(|(other, _)| other.encode_utf16().lt(key.encode_utf16()))
+        };
         members.insert(at, (key, value));
     }
     text.push('{');
@@ -89,24 +96,27 @@ fn write_object(text: &mut String, object: &Map<String, Value>) {
 fn write_string(text: &mut String, string: &str) {
     const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
     text.push('"');
-    for character in string.chars() {
-        match character {
-            '"' => text.push_str("\\\""),
-            '\\' => text.push_str("\\\\"),
-            '\u{8}' => text.push_str("\\b"),
-            '\t' => text.push_str("\\t"),
-            '\n' => text.push_str("\\n"),
-            '\u{c}' => text.push_str("\\f"),
-            '\r' => text.push_str("\\r"),
-            control if control < ' ' => {
-                let code = control as usize;
+    let mut rest = string;
+    let is_escaped = |byte: u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
+    while let Some(at) = rest.bytes().position(is_escaped) {
+        text.push_str(&rest[..at]);
+        match rest.as_bytes()[at] {
+            b'"' => text.push_str("\\\""),
+            b'\\' => text.push_str("\\\\"),
+            0x8 => text.push_str("\\b"),
+            b'\t' => text.push_str("\\t"),
+            b'\n' => text.push_str("\\n"),
+            0xc => text.push_str("\\f"),
+            b'\r' => text.push_str("\\r"),
+            control => {
                 text.push_str("\\u00");
-                text.push(HEXADECIMAL[code >> 4].into());
-                text.push(HEXADECIMAL[code & 15].into());
+                text.push(HEXADECIMAL[usize::from(control >> 4)].into());
+                text.push(HEXADECIMAL[usize::from(control & 15)].into());
             }
-            other => text.push(other),
         }
+        rest = &rest[at + 1..];
     }
+    text.push_str(rest);
     text.push('"');
 }
 

@@ -159,9 +159,13 @@ impl DigestState {
 
 impl fmt::Display for Digest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .iter()
-            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
+        let nibbles = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        let mut text = [0; 64];
+        for (character, nibble) in text.iter_mut().zip(nibbles) {
+            *character = HEXADECIMAL[usize::from(nibble)];
+        }
+        formatter.write_str(std::str::from_utf8(&text).unwrap_or_default())
     }
 }
 

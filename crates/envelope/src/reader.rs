@@ -12,7 +12,7 @@ use crate::file_bytes::{FileBytes, Halt};
 use crate::strict_json::parse_strict_json;
 use crate::{
     Digest, DigestAlgorithm, EnvelopeError, EnvelopeVersion, Id, PayloadEntry, PayloadRow, U64,
-    UnknownFields, canonical_json,
+    UnknownFields, canonical_text,
 };
 
 /// What the header says, after rule 1.
@@ -230,8 +230,7 @@ pub(crate) fn read_manifest_json(
         offset: start + file_length(problem.offset()),
         problem,
     })?;
-    // A value that was read from JSON has canonical JSON; if it had not, it would not be this text.
-    let canonical = canonical_json(&value).unwrap_or_default();
+    let canonical = canonical_text(&value).into_bytes();
     if canonical != text {
         let same = canonical
             .iter()
