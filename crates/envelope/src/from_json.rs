@@ -36,7 +36,7 @@ impl JsonShapeError {
     }
 
     /// The same mismatch, seen from the value that holds this one under `step`: a name, or `[index]`.
-    fn under(mut self, step: &str) -> Self {
+    pub(crate) fn under(mut self, step: &str) -> Self {
         let below = &mut self.0.path;
         if !below.is_empty() && !below.starts_with('[') {
             below.insert(0, '.');
@@ -113,7 +113,7 @@ struct Reader(Value);
 /// The error of a value of the wrong kind.
 #[cold]
 #[inline(never)]
-fn unexpected(value: &Value, expected: &dyn Expected) -> JsonShapeError {
+pub(crate) fn unexpected(value: &Value, expected: &dyn Expected) -> JsonShapeError {
     let found = match value {
         Value::Null => Unexpected::Unit,
         Value::Bool(value) => Unexpected::Bool(*value),

@@ -1,74 +1,136 @@
-//! How the parts of a manifest are read: fields this crate knows, and a map of those it does not.
+//! How the parts of a manifest are read out of JSON: fields this crate knows, and a map of those it does not.
 //!
-//! Written out rather than derived: a derived reader of a struct with a flattened map first keeps every unknown
-//! field in a form of its own, with much code for each struct.
+//! Field by field rather than by a derived reader, which keeps every unknown field in a form of its own first, and
+//! which is compiled with all of its parts into one function for each of them: this is a tenth of that.
 
-use std::fmt;
-
-use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::Map;
+use serde_json::Value;
 
+use crate::from_json::unexpected;
 use crate::manifest::{UnknownFields, WatermarkFields};
 use crate::{
-    AgentEntry, Compatibility, CoordinatorEntry, EnvironmentEntry, ExecutorEntry, Manifest,
-    PayloadRow, PortBinding,
+    AgentEntry, Compatibility, CoordinatorEntry, Digest, DigestAlgorithm, EnvelopeVersion,
+    EnvironmentEntry, EventWatermarks, ExecutorEntry, Id, JsonShapeError, Manifest, PayloadRow,
+    PortBinding, RationalNs, Scope, U64, from_json,
 };
 
-/// A field that must be there.
-fn required<T, E: Error>(value: Option<T>, name: &'static str) -> Result<T, E> {
-    value.ok_or_else(|| E::missing_field(name))
+/// What a field of a manifest can hold.
+trait FromJson: Sized {
+    fn from_json(value: Value) -> Result<Self, JsonShapeError>;
 }
 
-/// A field that may be absent but not null: null would not survive a round trip.
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "called in the same place as `required`"
-)]
-fn optional<T, E: Error>(value: Option<T>, _name: &'static str) -> Result<Option<T>, E> {
-    Ok(value)
+macro_rules! reads_scalars {
+    ($($type:ident)*) => {$(
+        impl FromJson for $type {
+            fn from_json(value: Value) -> Result<Self, JsonShapeError> {
+                from_json(value)
+            }
+        }
+    )*};
+}
+
+reads_scalars!(Digest DigestAlgorithm EnvelopeVersion Id RationalNs Scope String U64 i32);
+
+impl<T: FromJson> FromJson for Option<T> {
+    fn from_json(value: Value) -> Result<Self, JsonShapeError> {
+        match value {
+            Value::Null => Ok(None),
+            value => T::from_json(value).map(Some),
+        }
+    }
+}
+
+impl<T: FromJson> FromJson for Vec<T> {
+    fn from_json(value: Value) -> Result<Self, JsonShapeError> {
+        let elements = match value {
+            Value::Array(elements) => elements,
+            other => return Err(unexpected(&other, &"a list")),
+        };
+        let mut list = Self::new();
+        for (index, element) in elements.into_iter().enumerate() {
+            list.push(T::from_json(element).map_err(|error| error.under(&format!("[{index}]")))?);
+        }
+        Ok(list)
+    }
+}
+
+impl FromJson for EventWatermarks {
+    fn from_json(value: Value) -> Result<Self, JsonShapeError> {
+        let fields = WatermarkFields::from_json(value)?;
+        fields.try_into().map_err(serde::de::Error::custom)
+    }
+}
+
+/// The fields of an object that were not read yet.
+struct Fields(Vec<(String, Value)>);
+
+impl Fields {
+    fn of(value: Value) -> Result<Self, JsonShapeError> {
+        match value {
+            Value::Object(object) => Ok(Self(object.into_iter().collect())),
+            other => Err(unexpected(&other, &"an object")),
+        }
+    }
+
+    fn take(&mut self, name: &str) -> Option<Value> {
+        let at = self.0.iter().position(|(key, _)| key == name)?;
+        Some(self.0.swap_remove(at).1)
+    }
+
+    /// A field that must be there.
+    fn required<T: FromJson>(&mut self, name: &'static str) -> Result<T, JsonShapeError> {
+        match self.take(name) {
+            Some(value) => T::from_json(value).map_err(|error| error.under(name)),
+            None => Err(serde::de::Error::missing_field(name)),
+        }
+    }
+
+    /// A field that may be absent but not null: null would not survive a round trip.
+    fn optional<T: FromJson>(&mut self, name: &'static str) -> Result<Option<T>, JsonShapeError> {
+        let value = self.take(name).map(T::from_json).transpose();
+        value.map_err(|error| error.under(name))
+    }
+
+    fn rest(self) -> UnknownFields {
+        UnknownFields(self.0.into_iter().collect())
+    }
 }
 
 /// Reads a struct whose last field is `unknown: UnknownFields`.
 macro_rules! reads_fields {
     ($type:ident { $($field:ident = $name:literal $kind:ident,)* }) => {
+        impl FromJson for $type {
+            fn from_json(value: Value) -> Result<Self, JsonShapeError> {
+                let mut fields = Fields::of(value)?;
+                Ok(Self {
+                    $($field: fields.$kind($name)?,)*
+                    unknown: fields.rest(),
+                })
+            }
+        }
+
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                struct Fields;
-
-                impl<'de> Visitor<'de> for Fields {
-                    type Value = $type;
-
-                    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                        formatter.write_str(concat!("struct ", stringify!($type)))
-                    }
-
-                    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<$type, A::Error> {
-                        $(let mut $field = None;)*
-                        let mut unknown = Map::new();
-                        while let Some(key) = map.next_key::<String>()? {
-                            match key.as_str() {
-                                $($name if $field.is_some() => {
-                                    return Err(A::Error::duplicate_field($name));
-                                })*
-                                $($name => $field = Some(map.next_value()?),)*
-                                _ => {
-                                    unknown.insert(key, map.next_value()?);
-                                }
-                            }
-                        }
-                        Ok($type {
-                            $($field: $kind($field, $name)?,)*
-                            unknown: UnknownFields(unknown),
-                        })
-                    }
-                }
-
-                deserializer.deserialize_map(Fields)
+                let value = Value::deserialize(deserializer)?;
+                Self::from_json(value).map_err(serde::de::Error::custom)
             }
         }
     };
 }
+
+/// A manifest, or a part of one, is read where it is: an error keeps its path.
+macro_rules! reads_in_place {
+    ($($type:ident)*) => {$(
+        impl $type {
+            /// Reads it out of JSON; an error says in which field.
+            pub fn from_json(value: Value) -> Result<Self, JsonShapeError> {
+                FromJson::from_json(value)
+            }
+        }
+    )*};
+}
+
+reads_in_place!(Manifest Compatibility);
 
 reads_fields!(Manifest {
     envelope_version = "envelopeVersion" required,

@@ -4,13 +4,12 @@ use serde_json::Value;
 
 use crate::manifest::UnknownFields;
 use crate::{
-    EnvelopeError, EnvelopeVersion, EventWatermarks, Id, Manifest, PayloadRow, from_json,
-    sort_few_by,
+    EnvelopeError, EnvelopeVersion, EventWatermarks, Id, Manifest, PayloadRow, sort_few_by,
 };
 
 /// Reads the typed manifest out of its JSON; an error names the field.
 pub(crate) fn read_manifest(value: Value) -> Result<Manifest, EnvelopeError> {
-    from_json(value).map_err(|error| EnvelopeError::ManifestField {
+    Manifest::from_json(value).map_err(|error| EnvelopeError::ManifestField {
         field: match error.path() {
             "" => "(top level)".to_owned(),
             path => path.to_owned(),
