@@ -2,6 +2,8 @@
 //!
 //! Both ways lead over a plain value, so that each type's `Serialize` and `Deserialize` is compiled once.
 
+use std::fmt::Display;
+
 use js_sys::{Array, BigInt, Number as JsNumber, Object, Reflect};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -55,14 +57,20 @@ fn plain_to_js(value: PlainValue) -> JsValue {
 /// A Rust value, or an error that says which field is wrong. A property that is `undefined` is as good as
 /// absent.
 pub fn from_js<T: DeserializeOwned>(what: &str, value: JsValue) -> WebResult<T> {
-    let refuse = |problem: String| {
-        WebError::new(
-            WellwrittenErrorCode::InvalidArgument,
-            format!("{what}: {problem}"),
-        )
-    };
-    let value = js_to_json(value, MAX_DEPTH).map_err(|problem| refuse(problem.to_owned()))?;
-    from_json(value).map_err(|error| refuse(error.to_string()))
+    from_json(json_from_js(what, value)?).map_err(|error| refused(what, &error))
+}
+
+/// A JavaScript value as JSON, whatever its shape.
+pub fn json_from_js(what: &str, value: JsValue) -> WebResult<Value> {
+    js_to_json(value, MAX_DEPTH).map_err(|problem| refused(what, &problem))
+}
+
+/// An argument that is wrong, and how.
+pub fn refused(what: &str, problem: &dyn Display) -> WebError {
+    WebError::new(
+        WellwrittenErrorCode::InvalidArgument,
+        format!("{what}: {problem}"),
+    )
 }
 
 fn js_to_json(value: JsValue, depth: usize) -> Result<Value, &'static str> {
@@ -73,7 +81,12 @@ fn js_to_json(value: JsValue, depth: usize) -> Result<Value, &'static str> {
         return Ok(Value::Bool(value));
     }
     if let Some(text) = value.as_string() {
-        return Ok(Value::String(text));
+        // What UTF-8 cannot spell was replaced on the way.
+        return if JsValue::from_str(&text) == value {
+            Ok(Value::String(text))
+        } else {
+            Err("a string holds half a surrogate pair")
+        };
     }
     if let Some(number) = value.as_f64() {
         return whole_or_float(&value, number).ok_or("a number is not finite");

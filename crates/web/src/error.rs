@@ -6,7 +6,7 @@ use serde::Serialize;
 use tsify::Tsify;
 use wasm_bindgen::JsValue;
 use wellwritten_device::{DeviceError, ReadError};
-use wellwritten_envelope::{EncodeError, EnvelopeError};
+use wellwritten_envelope::{BrokenRule, EncodeError, EnvelopeError};
 use wellwritten_memory::HandleError;
 use wellwritten_session::{ErrorCode, SessionError};
 use wellwritten_store::{LockError, MediumError, ReadError as GenerationError, StoreError};
@@ -40,7 +40,7 @@ pub enum WellwrittenErrorCode {
     InvalidArgument,
     /// The bytes are not a sound envelope; the context names the rule.
     EnvelopeInvalid,
-    /// The manifest and payloads cannot be encoded.
+    /// The manifest and payloads cannot be encoded; the context names the rule a reader would.
     EnvelopeNotEncodable,
     /// Another tab owns the store.
     StoreLocked,
@@ -138,7 +138,7 @@ impl From<ReadError> for WebError {
 impl From<EnvelopeError> for WebError {
     fn from(error: EnvelopeError) -> Self {
         Self::new(WellwrittenErrorCode::EnvelopeInvalid, error.to_string())
-            .with_context(&BrokenRule { rule: error.rule() })
+            .with_context(&BrokenRule::from(&error))
     }
 }
 
@@ -148,13 +148,8 @@ impl From<EncodeError> for WebError {
             WellwrittenErrorCode::EnvelopeNotEncodable,
             error.to_string(),
         )
+        .with_context(&error.broken_rule())
     }
-}
-
-/// The context of a broken envelope.
-#[derive(Serialize)]
-struct BrokenRule {
-    rule: wellwritten_envelope::EnvelopeRule,
 }
 
 impl From<SessionError> for WebError {
