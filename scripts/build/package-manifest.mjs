@@ -29,6 +29,7 @@ export function packageManifest(workspace, lock, declarations) {
     sideEffects: false,
     exports: {
       ".": { types: "./types/index.d.ts", default: "./wellwritten.js" },
+      "./manifest.schema.json": "./manifest.schema.json",
       "./package.json": "./package.json",
     },
     // The published types name the types of the wasm module's glue this way.

@@ -1,5 +1,5 @@
 // Stage 2: the npm package that others install, in pkg: the library as one module, its workers as files beside it,
-// the wasm module, types, licences.
+// the wasm module, types, the JSON Schema of a manifest, licences.
 
 import {
   copyFileSync,
@@ -84,6 +84,7 @@ export const packageStage = {
       await build(packageConfig(`${sources}/${source}`, output, aside));
 
     copyFileSync(wasmModule, `${aside}/wellwritten_web_bg.wasm`);
+    copyFileSync(`${sources}/generated/manifest.schema.json`, `${aside}/manifest.schema.json`);
     cpSync(types, `${aside}/types`, { recursive: true });
     copyFileSync(`${project.wasmOut}/wellwritten_web.d.ts`, `${aside}/types/wellwritten_web.d.ts`);
     for (const file of ["LICENSE-MIT", "LICENSE-APACHE"])

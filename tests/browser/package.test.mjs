@@ -470,6 +470,61 @@ test("calls of every kind on top of a run: all settle, only a pause ends the run
   );
 });
 
+test("envelopes are read, described and written in a page without a session", async () => {
+  const samples = new URL("web/test/generated/envelopes/", root);
+  const read = (name) => JSON.parse(readFileSync(new URL(`${name}.json`, samples), "utf8"));
+  const sample = read("version-1-older-extended");
+  const broken = read("refused/payload-rows");
+  const found = await page.evaluate(
+    async ([sound, damaged]) => {
+      const wellwritten = await import("/pkg/wellwritten.js");
+      const { compareCompatibility, decodeEnvelope, describeEnvelope, encodeEnvelope } =
+        wellwritten;
+      await wellwritten.loadWellwritten();
+      const bytesOf = (base64) => Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+      const file = bytesOf(sound);
+      const { version, manifest, payloads } = decodeEnvelope(file);
+      const again = encodeEnvelope(manifest, new Map(payloads.map((p) => [p.name, p.bytes()])));
+      const other = { ...manifest.compatibility, stateFormatId: "another" };
+      const refusal = (() => {
+        try {
+          decodeEnvelope(bytesOf(damaged));
+        } catch (error) {
+          const { code, message, context } = error;
+          return { class: error instanceof wellwritten.WellwrittenError, code, message, context };
+        }
+      })();
+      return {
+        ...{ version, manifest, refusal, count: payloads.length },
+        same: again.length === file.length && again.every((byte, index) => byte === file[index]),
+        verdict: describeEnvelope(file).refusal,
+        differences: compareCompatibility(manifest.compatibility, other),
+        dialect: wellwritten.manifestSchema.$schema,
+      };
+    },
+    [sample.base64, broken.base64],
+  );
+  assert.deepEqual(found, {
+    version: 1,
+    manifest: sample.manifest,
+    refusal: {
+      ...{ class: true, code: "ENVELOPE_INVALID" },
+      ...{ message: broken.message, context: broken.context },
+    },
+    count: sample.payloads.length,
+    same: true,
+    verdict: null,
+    differences: [
+      {
+        field: "state-format",
+        stored: sample.manifest.compatibility.stateFormatId,
+        running: "another",
+      },
+    ],
+    dialect: "https://json-schema.org/draft/2020-12/schema",
+  });
+});
+
 test("the element works in a hostile page, and leaves nothing behind", async () => {
   const found = await page.evaluate(async () => {
     const before = { defined: customElements.get("wellwritten-inspector") !== undefined };

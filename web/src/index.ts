@@ -6,26 +6,43 @@
 
 export type {
   Access,
+  AgentEntry,
   BackendInfo,
+  BrokenRule,
   CheckpointOptions,
   CompareOptions,
+  Compatibility,
+  CompatibilityDifference,
+  CompatibilityField,
+  CoordinatorEntry,
   DeviceCounters,
   DeviceLimits,
+  DigestAlgorithm,
   EnvelopeLayout,
+  EnvelopeRule,
+  EnvironmentEntry,
+  ExecutorEntry,
   FailureGraph,
   FaultInfo,
   FaultSpec,
   GenerationInfo,
   GuardedDeviceOptions,
   LayoutPart,
+  LayoutRefusal,
   ListedGeneration,
   Manifest,
   OpenReport,
+  PartKind,
+  PartState,
+  PayloadRow,
   Phase,
   PhaseEdge,
+  PortBinding,
+  RationalNs,
   RestoreOptions,
   RestoreReport,
   SaveOutcome,
+  Scope,
   SessionBuffer,
   SessionConfig,
   SessionRunOptions,
@@ -42,10 +59,11 @@ export type {
 } from "#wasm";
 export { define, openInspector } from "./define.ts";
 export {
+  compareCompatibility,
+  type DecodedEnvelope,
+  type DecodedPayload,
   decodeEnvelope,
   describeEnvelope,
-  type Envelope,
-  type EnvelopePayload,
   encodeEnvelope,
   phaseEdges,
 } from "./envelope.ts";
@@ -61,6 +79,7 @@ export {
 } from "./guarded-device.ts";
 export type { PanelName, WellwrittenInspector } from "./inspector/wellwritten-inspector.ts";
 export { type LoadOptions, loadWellwritten } from "./load-wellwritten.ts";
+export { type JSONSchema, manifestSchema } from "./manifest-schema.ts";
 export {
   createSession,
   type Session,

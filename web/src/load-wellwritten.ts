@@ -23,7 +23,8 @@ export function loadWellwritten(options: LoadOptions = {}): Promise<void> {
 
 async function start({ wasmUrl }: LoadOptions): Promise<void> {
   try {
-    await init(wasmUrl === undefined ? undefined : { module_or_path: wasmUrl });
+    const source = wasmFromDisk(wasmUrl) ?? wasmUrl;
+    await init(source === undefined ? undefined : { module_or_path: source });
     loaded = true;
   } catch (thrown) {
     const cause = thrown instanceof Error ? thrown.message : String(thrown);
@@ -31,6 +32,24 @@ async function start({ wasmUrl }: LoadOptions): Promise<void> {
       wasmUrl: wasmUrl === undefined ? null : String(wasmUrl),
     });
   }
+}
+
+/** What of Node this module uses, where it runs there. */
+interface NodeProcess {
+  getBuiltinModule?(name: "node:fs"): { readFileSync(url: URL): Uint8Array<ArrayBuffer> };
+}
+
+/**
+ * The module's bytes where they are a file on this machine, which `fetch` does not read: in Node. Asking the process
+ * for the file system, rather than importing it, leaves nothing for a bundler to stumble over.
+ */
+function wasmFromDisk(wasmUrl: string | URL | undefined): Uint8Array<ArrayBuffer> | undefined {
+  const { process } = globalThis as { process?: NodeProcess };
+  const files = process?.getBuiltinModule?.("node:fs");
+  if (files === undefined) return undefined;
+  const beside = import.meta.url;
+  const url = new URL(wasmUrl ?? "wellwritten_web_bg.wasm", beside);
+  return url.protocol === "file:" ? files.readFileSync(url) : undefined;
 }
 
 /** The wasm exports of this thread; throws `NOT_LOADED` before {@link loadWellwritten} has resolved. */
