@@ -1,5 +1,5 @@
 //! Oracle: the reader itself, on every field of three manifests with every probe in its place. The verdicts are
-//! committed; web/test/manifest-schema.test.ts holds the schema, in another validator, and the reader, as wasm,
+//! committed; `web/test/manifest-schema.test.ts` holds the schema, in another validator, and the reader, as wasm,
 //! against them. Which refusals the schema cannot share is said here, and there they must be exactly those.
 
 mod generated_file;
@@ -185,10 +185,10 @@ fn paths(value: &Value) -> Vec<String> {
 fn probed(manifest: &Value, path: &str, probe: &Probe) -> Option<Value> {
     let mut manifest = manifest.clone();
     if let Probe::Remove = probe {
-        let (parent, last) = path.rsplit_once('/')?;
+        let (parent, step) = path.rsplit_once('/')?;
         match manifest.pointer_mut(parent)? {
-            Value::Object(object) => object.remove(last)?,
-            Value::Array(list) => list.remove(last.parse().ok()?),
+            Value::Object(object) => object.remove(step)?,
+            Value::Array(items) => items.remove(step.parse().ok()?),
             _ => return None,
         };
     } else {

@@ -1,5 +1,5 @@
 //! Oracle: every shape a manifest can have, and every rule a file can break, as files that are written here by a
-//! second, naive writer. web/test/envelope-samples.test.ts reads the same files through the TypeScript API.
+//! second, naive writer. `web/test/envelope-samples.test.ts` reads the same files through the TypeScript API.
 
 mod generated_file;
 mod sample_envelope;
@@ -75,7 +75,7 @@ fn extreme() -> (Manifest, Payloads) {
     manifest.agents[0].remainder = RationalNs::ZERO;
     manifest.agents[0].brain_ticks = U64(0);
     manifest.agents[0].model_version = String::new();
-    manifest.agents[0].plasticity_version = "\u{1f600} \"quoted\"\\\u{0}".to_owned();
+    manifest.agents[0].plasticity_version = String::from("\u{1f600} \"quoted\"\\\u{0}");
     manifest.agents[0].seed = i32::MIN;
     let mut second = manifest.agents[0].clone();
     second.agent_id = id("b");
@@ -302,9 +302,9 @@ fn the_committed_samples_are_what_rust_writes() {
     let mut found = BTreeSet::new();
     for folder in [FOLDER.to_owned(), format!("{FOLDER}/refused")] {
         for entry in in_repository(&folder).read_dir().unwrap() {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            if name.ends_with(".json") {
-                found.insert(format!("{folder}/{name}"));
+            let entry = entry.unwrap();
+            if entry.file_type().unwrap().is_file() {
+                found.insert(format!("{folder}/{}", entry.file_name().display()));
             }
         }
     }

@@ -1,5 +1,5 @@
 //! Oracle: the committed schema is the one the types give. What it accepts is held against the reader in
-//! tests/manifest_corpus.rs and, by an independent validator, in web/test/manifest-schema.test.ts.
+//! `tests/manifest_corpus.rs` and, by an independent validator, in `web/test/manifest-schema.test.ts`.
 
 mod generated_file;
 
