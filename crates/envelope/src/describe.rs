@@ -121,10 +121,16 @@ impl From<&EnvelopeError> for LayoutRefusal {
     }
 }
 
+impl From<&EnvelopeError> for PartState {
+    fn from(error: &EnvelopeError) -> Self {
+        let LayoutRefusal { rule, message } = LayoutRefusal::from(error);
+        Self::Broken { rule, message }
+    }
+}
+
 impl From<EnvelopeError> for PartState {
     fn from(error: EnvelopeError) -> Self {
-        let LayoutRefusal { rule, message } = LayoutRefusal::from(&error);
-        Self::Broken { rule, message }
+        Self::from(&error)
     }
 }
 
@@ -180,8 +186,21 @@ struct Survey<'a, F> {
     parts: Vec<LayoutPart>,
 }
 
-/// Entries up to and including the first that breaks a rule of its own.
-type Entries = Vec<Result<PayloadEntry, EnvelopeError>>;
+/// Entries up to the first that breaks a rule of its own, and that rule.
+#[derive(Default)]
+struct Entries {
+    readable: Vec<PayloadEntry>,
+    broken: Option<EnvelopeError>,
+}
+
+impl Entries {
+    /// All that the header says there are.
+    fn complete(&self, header: &Header) -> Option<&[PayloadEntry]> {
+        let complete =
+            self.broken.is_none() && self.readable.len() == header.payload_count as usize;
+        complete.then_some(&self.readable)
+    }
+}
 
 impl<F: FileBytes> Survey<'_, F> {
     fn run(&mut self) -> Result<Option<EnvelopeVersion>, Halt<F::Fault>> {
@@ -203,11 +222,11 @@ impl<F: FileBytes> Survey<'_, F> {
             Some(offset) => self.judge_digest(&header, offset)?,
             None => None,
         };
-        let footer = self.judge_footer_words(footer_offset, vouched.as_ref())?;
         let sound = match vouched {
             Some(Ok(())) => PartState::Verified,
             _ => PartState::Unverified,
         };
+        let footer = self.judge_footer_words(footer_offset, vouched)?;
 
         self.add(PartKind::Header, 0, HEADER_BYTES.into(), sound.clone());
         let manifest = self.judge_manifest(&header, &entries, limit)?;
@@ -220,13 +239,10 @@ impl<F: FileBytes> Survey<'_, F> {
             manifest,
         );
         self.judge_table(&header, &entries, limit, &sound);
-        let parsed: Vec<PayloadEntry> = entries
-            .iter()
-            .map_while(|entry| entry.clone().ok())
-            .collect();
-        self.judge_payloads(&header, &parsed, limit)?;
-        self.judge_padding(&header, &parsed, limit)?;
-        self.judge_footer(&header, &parsed, footer_offset, footer)?;
+        let readable = &entries.readable;
+        self.judge_payloads(&header, readable, limit)?;
+        self.judge_padding(&header, readable, limit)?;
+        self.judge_footer(&header, readable, footer_offset, footer)?;
         Ok(Some(header.version))
     }
 
@@ -256,18 +272,18 @@ impl<F: FileBytes> Survey<'_, F> {
     /// Whether a payload lies inside the file is judged with the payload, so that a truncated file still tells its
     /// layout.
     fn readable_entries(&mut self, header: &Header) -> Result<Entries, Halt<F::Fault>> {
-        let mut good = Vec::new();
-        let mut entries = Vec::new();
+        let mut entries = Entries::default();
         if header.check_table(self.file_bytes).is_err() {
             return Ok(entries);
         }
         let prefix = self.file.prefix(header.table_end())?;
         for _ in 0..header.payload_count {
-            let entry = read_entry(prefix, header, &good, u64::MAX);
-            entries.push(entry.clone());
-            match entry {
-                Ok(entry) => good.push(entry),
-                Err(_) => break,
+            match read_entry(prefix, header, &entries.readable, u64::MAX) {
+                Ok(entry) => entries.readable.push(entry),
+                Err(error) => {
+                    entries.broken = Some(error);
+                    break;
+                }
             }
         }
         Ok(entries)
@@ -278,13 +294,12 @@ impl<F: FileBytes> Survey<'_, F> {
     fn footer_offset(
         &mut self,
         header: &Header,
-        entries: &[Result<PayloadEntry, EnvelopeError>],
+        entries: &Entries,
     ) -> Result<Option<u64>, Halt<F::Fault>> {
         let at_end = self.file_bytes - u64::from(FOOTER_BYTES);
-        let complete = entries.len() == header.payload_count as usize;
-        let laid_out = match entries.last() {
-            Some(Ok(last)) if complete => Some(last.end()),
-            None if complete && header.check_table(at_end).is_ok() => Some(header.table_end()),
+        let laid_out = match entries.complete(header) {
+            Some([.., last]) => Some(last.end()),
+            Some([]) if header.check_table(at_end).is_ok() => Some(header.table_end()),
             _ => None,
         };
         for offset in [Some(at_end), laid_out].into_iter().flatten() {
@@ -324,18 +339,18 @@ impl<F: FileBytes> Survey<'_, F> {
     fn judge_footer_words(
         &mut self,
         footer_offset: Option<u64>,
-        digest: Option<&Result<(), EnvelopeError>>,
+        digest: Option<Result<(), EnvelopeError>>,
     ) -> Result<Result<(), EnvelopeError>, Halt<F::Fault>> {
         let offset = footer_offset.unwrap_or(self.file_bytes - u64::from(FOOTER_BYTES));
         let words = Halt::judged(read_footer(self.file, offset))?;
-        Ok(words.and_then(|_| digest.cloned().unwrap_or(Ok(()))))
+        Ok(words.and_then(|_| digest.unwrap_or(Ok(()))))
     }
 
     /// Rule 3, and rule 7 where the table could be read.
     fn judge_manifest(
         &mut self,
         header: &Header,
-        entries: &[Result<PayloadEntry, EnvelopeError>],
+        entries: &Entries,
         limit: u64,
     ) -> Result<Result<(), EnvelopeError>, Halt<F::Fault>> {
         if let Err(error) = header.check_manifest_bounds(limit) {
@@ -343,29 +358,18 @@ impl<F: FileBytes> Survey<'_, F> {
         }
         let prefix = self.file.prefix(header.manifest_end())?;
         let read = read_manifest_json(prefix, header, limit).and_then(read_manifest);
-        let all: Option<Vec<PayloadEntry>> =
-            entries.iter().map(|entry| entry.clone().ok()).collect();
-        Ok(read.and_then(|manifest| {
-            match all.filter(|all| all.len() == header.payload_count as usize) {
-                Some(all) => check_manifest(&manifest, header, &all),
-                None => Ok(()),
-            }
+        Ok(read.and_then(|manifest| match entries.complete(header) {
+            Some(all) => check_manifest(&manifest, header, all),
+            None => Ok(()),
         }))
     }
 
-    fn judge_table(
-        &mut self,
-        header: &Header,
-        entries: &[Result<PayloadEntry, EnvelopeError>],
-        limit: u64,
-        sound: &PartState,
-    ) {
+    fn judge_table(&mut self, header: &Header, entries: &Entries, limit: u64, sound: &PartState) {
         let offset = header.laid_out_table_offset();
         let byte_length = header.table_end() - offset;
-        let broken = header.check_table(limit).err();
-        let state = broken
-            .or_else(|| entries.iter().find_map(|entry| entry.clone().err()))
-            .map_or_else(|| sound.clone(), PartState::from);
+        let table = header.check_table(limit).err();
+        let broken = table.as_ref().or(entries.broken.as_ref());
+        let state = broken.map_or_else(|| sound.clone(), PartState::from);
         self.add(PartKind::Table, offset, byte_length, state);
     }
 
