@@ -87,4 +87,10 @@ export {
   type SessionOptions,
   type TaintRange,
 } from "./session.ts";
-export { type ErrorCode, type HostErrorCode, WellwrittenError } from "./wellwritten-error.ts";
+export {
+  type ContextOf,
+  type ErrorCode,
+  type ErrorContexts,
+  type HostErrorCode,
+  WellwrittenError,
+} from "./wellwritten-error.ts";

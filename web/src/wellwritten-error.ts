@@ -1,4 +1,4 @@
-import type { WellwrittenErrorCode } from "#wasm";
+import type { BrokenRule, WellwrittenErrorCode } from "#wasm";
 
 /** The codes raised on this side, before or around wasm; Rust's own are `WellwrittenErrorCode`. */
 export type HostErrorCode =
@@ -14,6 +14,23 @@ export type HostErrorCode =
 /** Every code an error of this package can have. */
 export type ErrorCode = HostErrorCode | WellwrittenErrorCode;
 
+/** The facts that come with a code, where their shape is fixed; those of other codes are `unknown`. */
+export interface ErrorContexts {
+  /** The rule a file breaks, where, and both values. */
+  ENVELOPE_INVALID: BrokenRule;
+  /** The rule by which a reader would refuse what was not written; null where it is too large for this machine. */
+  ENVELOPE_NOT_ENCODABLE: BrokenRule | null;
+  /** The URL that was asked for, null for the module beside the script. */
+  LOAD_FAILED: { readonly wasmUrl: string | null };
+  /** What was thrown. */
+  INTERNAL: { readonly name: string; readonly stack: string | null };
+}
+
+/** The context of an error with code `C`. */
+export type ContextOf<C extends ErrorCode> = C extends keyof ErrorContexts
+  ? ErrorContexts[C]
+  : unknown;
+
 /**
  * The one error type this package rejects and throws with: a value a program can branch on (`code`), a sentence
  * a person can read (`message`) and the facts behind it (`context`, whose shape depends on the code: for
@@ -28,6 +45,13 @@ export class WellwrittenError extends Error {
     super(message);
     this.code = code;
     this.context = context;
+  }
+
+  /** Whether this is the error `code`, whose context then has its type. */
+  is<C extends ErrorCode>(
+    code: C,
+  ): this is WellwrittenError & { readonly code: C; readonly context: ContextOf<C> } {
+    return this.code === code;
   }
 
   /**

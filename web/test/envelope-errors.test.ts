@@ -167,6 +167,14 @@ describe("what is no envelope", () => {
       expect(refusalOf(() => read(value as never)).code).toBe("INVALID_ARGUMENT");
   });
 
+  it("an error's code gives its context a type", () => {
+    const error = refusalOf(() => decodeEnvelope(new Uint8Array(8)));
+    expect(error.is("LOAD_FAILED")).toBe(false);
+    if (!error.is("ENVELOPE_INVALID")) throw error;
+    const { rule, expected, found } = error.context;
+    expect([rule, expected, found]).toEqual(["length", "80", "8"]);
+  });
+
   it("no bytes at all are described, and refused by the first rule", () => {
     expect(describeEnvelope(new Uint8Array()).refusal?.rule).toBe("length");
     const { code, context } = refusalOf(() => decodeEnvelope(new Uint8Array()));
