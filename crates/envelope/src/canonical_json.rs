@@ -44,7 +44,8 @@ pub fn canonical_text(value: &Value) -> String {
     text
 }
 
-fn write_value(text: &mut String, value: &Value) {
+/// Writes the canonical spelling of a JSON value behind what is in `text`.
+pub(crate) fn write_value(text: &mut String, value: &Value) {
     match value {
         Value::Null => text.push_str("null"),
         Value::Bool(true) => text.push_str("true"),

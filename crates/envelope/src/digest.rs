@@ -102,6 +102,16 @@ impl Digest {
         &self.0
     }
 
+    /// Its spelling, in a buffer of the caller's.
+    fn text<'a>(&self, buffer: &'a mut [u8; 64]) -> &'a str {
+        const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
+        let nibbles = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        for (character, nibble) in buffer.iter_mut().zip(nibbles) {
+            *character = HEXADECIMAL[usize::from(nibble)];
+        }
+        std::str::from_utf8(buffer).unwrap_or_default()
+    }
+
     /// Reads 64 lowercase hexadecimal characters.
     pub fn parse(text: &str) -> Result<Self, DigestError> {
         let characters: &[u8; 64] =
@@ -123,9 +133,29 @@ impl Digest {
     }
 }
 
-/// A digest in the making, for bytes that come in parts.
+/// A SHA-256 in the making, for bytes that come in parts.
+pub(crate) struct Sha256State(sha2::Sha256);
+
+impl Sha256State {
+    pub(crate) fn new() -> Self {
+        Self(sha2::Sha256::new())
+    }
+
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        #[cfg(test)]
+        crate::hashed_bytes::count(bytes.len());
+        self.0.update(bytes);
+    }
+
+    pub(crate) fn finish(self) -> Digest {
+        Digest(self.0.finalize().into())
+    }
+}
+
+/// A digest of either kind in the making. What reads and writes in memory does without: the module that every visitor
+/// downloads needs no BLAKE3 of bytes that come in parts.
 pub(crate) enum DigestState {
-    Sha256(sha2::Sha256),
+    Sha256(Sha256State),
     /// Boxed: it is two kilobytes.
     Blake3(Box<blake3::Hasher>),
 }
@@ -133,39 +163,33 @@ pub(crate) enum DigestState {
 impl DigestState {
     pub(crate) fn new(algorithm: DigestAlgorithm) -> Self {
         match algorithm {
-            DigestAlgorithm::Sha256 => Self::Sha256(sha2::Sha256::new()),
+            DigestAlgorithm::Sha256 => Self::Sha256(Sha256State::new()),
             DigestAlgorithm::Blake3 => Self::Blake3(Box::new(blake3::Hasher::new())),
         }
     }
 
     pub(crate) fn update(&mut self, bytes: &[u8]) {
-        #[cfg(test)]
-        crate::hashed_bytes::count(bytes.len());
         match self {
             Self::Sha256(state) => state.update(bytes),
             Self::Blake3(state) => {
+                #[cfg(test)]
+                crate::hashed_bytes::count(bytes.len());
                 state.update(bytes);
             }
         }
     }
 
     pub(crate) fn finish(self) -> Digest {
-        Digest(match self {
-            Self::Sha256(state) => state.finalize().into(),
-            Self::Blake3(state) => *state.finalize().as_bytes(),
-        })
+        match self {
+            Self::Sha256(state) => state.finish(),
+            Self::Blake3(state) => Digest(*state.finalize().as_bytes()),
+        }
     }
 }
 
 impl fmt::Display for Digest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
-        let nibbles = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        let mut text = [0; 64];
-        for (character, nibble) in text.iter_mut().zip(nibbles) {
-            *character = HEXADECIMAL[usize::from(nibble)];
-        }
-        formatter.write_str(std::str::from_utf8(&text).unwrap_or_default())
+        formatter.write_str(self.text(&mut [0; 64]))
     }
 }
 
@@ -185,7 +209,7 @@ impl FromStr for Digest {
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(self.text(&mut [0; 64]))
     }
 }
 

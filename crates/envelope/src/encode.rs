@@ -6,13 +6,13 @@ use crate::byte_layout::{
     ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_PAYLOADS, NAME_BYTES, align8,
     file_length,
 };
-use crate::digest::DigestState;
+use crate::digest::Sha256State;
 use crate::manifest_rules::{
     check_references, check_rows, check_version, read_manifest, unknown_fields,
 };
 use crate::{
     CanonicalError, Digest, EnvelopeError, EnvelopeVersion, Id, Manifest, PayloadRow,
-    StrictJsonError, U64, UnknownFields, canonical_json, parse_strict_json,
+    StrictJsonError, U64, UnknownFields, canonical_text, parse_strict_json, to_json,
 };
 
 /// Why an envelope was not written. Nothing was written, unless the sink or a source failed or a payload is not what
@@ -142,14 +142,10 @@ pub(crate) struct Plan {
 impl Plan {
     /// Lays out an envelope whose payloads are `rows`. Its lengths depend on the rows' lengths, not on their digests.
     pub(crate) fn new(manifest: &Manifest, rows: &[PayloadRow]) -> Result<Self, EncodeError> {
-        let text = if manifest.payloads.is_empty() {
-            let mut filled = manifest.clone();
-            filled.payloads = rows.to_vec();
-            manifest_text(&filled)?
-        } else {
+        if !manifest.payloads.is_empty() {
             check_rows(manifest, rows).map_err(EncodeError::Manifest)?;
-            manifest_text(manifest)?
-        };
+        }
+        let text = manifest_text(manifest, rows)?;
         Self::lay_out(manifest.envelope_version, &text, rows)
     }
 
@@ -209,8 +205,7 @@ impl Plan {
 
     fn write<W: Write>(&self, payloads: &[(Id, &[u8])], sink: &mut W) -> Result<(), EncodeError> {
         // Only version 1 hashes what it writes: in version 2 the table already covers the payloads.
-        let algorithm = self.version.digest_algorithm();
-        let mut whole = (self.version == EnvelopeVersion::One).then(|| DigestState::new(algorithm));
+        let mut whole = (self.version == EnvelopeVersion::One).then(Sha256State::new);
         let mut written = 0;
         let mut put = |part: &[u8]| -> io::Result<()> {
             if let Some(state) = &mut whole {
@@ -230,7 +225,7 @@ impl Plan {
         }
         let digest = match whole {
             Some(state) => state.finish(),
-            None => algorithm.digest(&self.head),
+            None => Digest::blake3(&self.head),
         };
         sink.write_all(&self.footer(digest))?;
         debug_assert_eq!(
@@ -284,10 +279,14 @@ fn rows(version: EnvelopeVersion, payloads: &[(Id, &[u8])]) -> Vec<PayloadRow> {
         .collect()
 }
 
-/// The manifest's bytes. Unknown fields hold whatever a caller put there, so with them the text is read
-/// back: it must be strict, and it must say the same.
-fn manifest_text(manifest: &Manifest) -> Result<Vec<u8>, EncodeError> {
-    let text = canonical_json(manifest)?;
+/// The manifest's bytes; where it states no rows, with `rows`. Unknown fields hold whatever a caller put there, so with
+/// them the text is read back: it must be strict, and it must say the same.
+fn manifest_text(manifest: &Manifest, rows: &[PayloadRow]) -> Result<Vec<u8>, EncodeError> {
+    let mut value = to_json(manifest).map_err(CanonicalError::from)?;
+    if manifest.payloads.is_empty() {
+        value["payloads"] = to_json(rows).map_err(CanonicalError::from)?;
+    }
+    let text = canonical_text(&value).into_bytes();
     let kept = unknown_fields(manifest);
     if !kept.is_empty() {
         let read = read_manifest(parse_strict_json(&text)?).map_err(EncodeError::Manifest)?;

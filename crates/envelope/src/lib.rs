@@ -23,12 +23,18 @@
 //! Validation is this crate's: a reader enforces every rule in a fixed order and names the first that is
 //! broken ([`EnvelopeError`], [`EnvelopeRule`]); a writer refuses what a reader would. Lifetime is the
 //! caller's: a decoded envelope borrows from the bytes it was read from. Nothing here starts a thread,
-//! keeps state or does I/O; [`write_envelope`] writes to a sink it is given.
+//! keeps state or opens a file.
+//!
+//! Files that do not fit into memory are read from a [`ReadAt`] and written to a sink that the caller gives:
+//! [`verify`] is [`decode`] by the same rules, [`describe_source`] is [`describe`], [`read_head`] lists,
+//! [`copy_payload`] verifies one payload without reading the others, [`write_from_sources`] and
+//! [`write_seekable`] are [`encode`], and [`convert`] writes a file of one version as the other.
 //!
 //! # Invariants
 //!
 //! - `decode(encode(x))` is `x`, and encoding what was decoded gives the same bytes.
-//! - No input makes a reader panic, loop, or allocate more than in proportion to the input.
+//! - No input makes a reader panic, loop, or allocate more than in proportion to the input; a streaming reader or
+//!   writer takes one buffer and the head, however long the file is or claims to be.
 //! - Every payload is referred to exactly once by the manifest.
 //! - A value has one spelling: ids, counters, digests and fractions are refused in any other.
 //!

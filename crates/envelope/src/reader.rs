@@ -8,11 +8,12 @@ use crate::byte_layout::{
     ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_PAYLOADS, NAME_BYTES, align8,
     array_at, bytes_at, digest_at, file_length, u32_at, u64_at,
 };
+use crate::canonical_json::write_value;
 use crate::file_bytes::{FileBytes, Halt};
 use crate::strict_json::parse_strict_json;
 use crate::{
     Digest, DigestAlgorithm, EnvelopeError, EnvelopeVersion, Id, PayloadEntry, PayloadRow, U64,
-    UnknownFields, canonical_text,
+    UnknownFields,
 };
 
 /// What the header says, after rule 1.
@@ -230,9 +231,12 @@ pub(crate) fn read_manifest_json(
         offset: start + file_length(problem.offset()),
         problem,
     })?;
-    let canonical = canonical_text(&value).into_bytes();
-    if canonical != text {
+    // As long as it should be, so that it is allocated once.
+    let mut canonical = String::with_capacity(text.len());
+    write_value(&mut canonical, &value);
+    if canonical.as_bytes() != text {
         let same = canonical
+            .as_bytes()
             .iter()
             .zip(text)
             .take_while(|(left, right)| left == right);

@@ -7,7 +7,7 @@ use crate::host::seconds;
 const BATCH: f64 = 0.002;
 /// How long all rounds take about, in seconds.
 const ALL_ROUNDS: f64 = 3.0;
-const FEWEST_ROUNDS: u32 = 9;
+const FEWEST_ROUNDS: u32 = 25;
 const MOST_ROUNDS: u32 = 200;
 
 /// Something that can be done again and again.
