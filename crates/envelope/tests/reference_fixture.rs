@@ -2,14 +2,14 @@
 //! to the layout it recorded, every corruption it recorded is refused for the recorded reason, and
 //! writing the envelope again gives its bytes.
 
-use std::io::Write as _;
+use std::io::{Cursor, Write as _};
 use std::path::PathBuf;
 
 use base64::Engine as _;
 use serde_json::Value;
 use wellwritten_envelope::{
-    Digest, EnvelopeRule, EnvelopeVersion, Id, Manifest, PartKind, PartState, decode,
-    decode_header, derive_seed, describe, encode, head_bytes,
+    ConvertError, Digest, EnvelopeRule, EnvelopeVersion, Id, Manifest, PartKind, PartState,
+    convert, decode, decode_header, derive_seed, describe, encode, head_bytes,
 };
 
 /// A fixture's JSON; where it is missing, says so on a line that begins with `SKIPPED `.
@@ -182,6 +182,25 @@ fn writing_it_again_gives_its_bytes() {
     assert_eq!(encode(&manifest, &payloads).unwrap(), bytes);
     manifest.payloads.clear();
     assert_eq!(encode(&manifest, &payloads).unwrap(), bytes);
+}
+
+/// Its coordinator has no admission record, which version 2 requires: it is kept as it is rather than changed.
+#[test]
+fn converting_it_loses_nothing() {
+    let test = "converting_it_loses_nothing";
+    let Some(fixture) = fixture(test, "checkpoint-envelope.json") else {
+        return;
+    };
+    let bytes = envelope_bytes(&fixture);
+    let convert_to = |version| {
+        let mut sink = Cursor::new(Vec::new());
+        let converted = convert(&mut &bytes[..], version, &mut sink, &mut |_| {});
+        converted.map(|_| sink.into_inner())
+    };
+    assert_eq!(convert_to(EnvelopeVersion::One).unwrap(), bytes);
+    let said = convert_to(EnvelopeVersion::Two).unwrap_err();
+    assert!(matches!(said, ConvertError::WouldLose { .. }), "{said}");
+    assert!(said.to_string().contains("admissionState"), "{said}");
 }
 
 #[test]
