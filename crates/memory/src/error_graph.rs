@@ -147,6 +147,8 @@ pub struct ErrorGraph {
     provisional: Vec<Provisional>,
     /// How many provisional failures lie with the others.
     displaced: usize,
+    /// Whether the last of them is of a scope that claims its write set just now.
+    pub(crate) is_entering: bool,
     steps: Slots<StepNode>,
     /// The slot of each step by the step it follows and what it says; and under no parent, how many say that.
     known: HashMap<(Option<Provenance>, StepKey), u32>,
@@ -166,6 +168,7 @@ impl ErrorGraph {
             failures: HashMap::new(),
             provisional: Vec::with_capacity(MOST_PROVISIONAL),
             displaced: 0,
+            is_entering: false,
             steps: Slots::new(),
             known: HashMap::new(),
             last_by_produced: HashMap::new(),
@@ -277,10 +280,10 @@ impl ErrorGraph {
         (self.provisional.len(), ids.fold(0, u64::wrapping_add))
     }
 
-    /// Whether more than one scope is open, torn-down ones included.
+    /// Whether a scope is open, torn-down ones included, besides the one that claims its write set just now.
     #[inline]
-    pub(crate) fn has_several_open(&self) -> bool {
-        self.provisional.len() > 1 || self.displaced > 0
+    pub(crate) fn has_others_open(&self) -> bool {
+        self.provisional.len() > usize::from(self.is_entering) || self.displaced > 0
     }
 
     /// Moves a provisional failure in with the others, with this many holders.

@@ -178,22 +178,23 @@ impl Failures {
         for key in slots.into_iter().filter_map(|slot| self.buffers.key(slot)) {
             keys.insert(key);
         }
+        let mut writers: Vec<UnitKey> = Vec::new();
         for key in keys.iter() {
             let Some(buffer) = self.buffers.get_mut(*key) else {
                 continue;
             };
             buffer.standing = Standing::Unallocated(root);
-            let range = ByteRange::whole(buffer.size_bytes);
-            let writers: SmallVec<[UnitKey; 4]> = buffer
-                .taint
-                .within(range)
-                .filter_map(|(_, claim)| match claim {
-                    Claim::Unit(unit) => Some(unit),
-                    _ => None,
-                })
-                .collect();
             self.graph.hold(Provenance::Root(root), 1);
-            self.settle_failed(writers.into_iter().map(|unit| (unit, Cause::Own)), root);
+            let claims = buffer.taint.within(ByteRange::whole(buffer.size_bytes));
+            writers.extend(claims.filter_map(|(_, claim)| match claim {
+                Claim::Unit(unit) => Some(unit),
+                _ => None,
+            }));
+        }
+        self.settle_failed(writers.into_iter().map(|unit| (unit, Cause::Own)), root);
+        for key in keys.iter() {
+            let size_bytes = self.buffers.get(*key).map(|buffer| buffer.size_bytes);
+            let range = ByteRange::whole(size_bytes.unwrap_or_default());
             self.set(*key, range, Some(Claim::Failed(root)));
         }
         self.lose_watches(root, |key| keys.contains(&key));
@@ -284,7 +285,7 @@ impl Failures {
     /// where there are scopes besides the one that is being entered or left.
     #[inline]
     fn note_moved(&mut self, moved: Moved) {
-        if moved.of_failures || (moved.of_units && self.graph.has_several_open()) {
+        if moved.of_failures || (moved.of_units && self.graph.has_others_open()) {
             self.graph.note_change();
         }
     }

@@ -152,6 +152,7 @@ impl Failures {
         let mut provisional = None;
         if !unit.writes.is_empty() {
             provisional = Some(self.graph.mint_provisional(Rc::clone(&unit.work)));
+            self.graph.is_entering = true;
         }
         unit.progress = Progress::Running { provisional };
         let mut claimed = 0;
@@ -168,6 +169,7 @@ impl Failures {
         if is_rest {
             self.claim_rest(id);
         }
+        self.graph.is_entering = false;
         id
     }
 
