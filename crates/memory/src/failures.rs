@@ -14,6 +14,7 @@ use crate::identity::{FailureId, StreamId, SubmissionId, UnitKey};
 use crate::labels::Labels;
 use crate::region::Place;
 use crate::settlement::Cause;
+use crate::slots::Slots;
 use crate::sorted_map::{SortedMap, SortedSet};
 use crate::stream_capture::{StreamCapture, Windows};
 use crate::stream_pool::StreamPool;
@@ -43,7 +44,7 @@ pub struct Failures {
     pub(crate) buffers: Buffers,
     pub(crate) units: Units,
     pub(crate) submissions: SortedMap<SubmissionId, Submission>,
-    pub(crate) watches: SortedMap<u64, WatchEntry>,
+    pub(crate) watches: Slots<WatchEntry>,
     pub(crate) labels: Labels,
     pub(crate) windows: StreamPool<Windows>,
     /// Whether anybody ever asked for a window. If not, no launch has to look for one.
@@ -70,7 +71,7 @@ impl Failures {
             buffers: Buffers::new(),
             units: Units::new(),
             submissions: SortedMap::new(),
-            watches: SortedMap::new(),
+            watches: Slots::new(),
             labels: Labels::default(),
             windows_used: false,
             next_watch: 0,
@@ -211,7 +212,7 @@ impl Failures {
                     self.forget(key);
                     freed(key);
                 }
-                Dropped::Watch(number) => self.forget_watch(number),
+                Dropped::Watch(key) => self.forget_watch(key),
             }
         }
         self.manager.reuse(dropped);

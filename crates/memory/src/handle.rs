@@ -3,6 +3,7 @@
 use crate::buffers::BufferKey;
 use crate::byte_range::{ByteRange, RangeError};
 use crate::identity::BufferId;
+use crate::watch::WatchKey;
 use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,7 +15,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dropped {
     Buffer(BufferKey),
-    Watch(u64),
+    Watch(WatchKey),
 }
 
 /// What a manager shares with its handles, which know their manager by its address: they keep it in place.

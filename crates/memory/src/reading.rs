@@ -10,7 +10,7 @@ use crate::region::Region;
 use crate::report::ReportBuilder;
 use crate::taint::Claim;
 use crate::unit::{PendingPiece, Progress};
-use crate::watch::{ReadRefusal, Watch, WatchEntry, Watched};
+use crate::watch::{ReadRefusal, Watch, WatchEntry, WatchKey, Watched};
 use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::string::ToString;
@@ -75,23 +75,26 @@ impl Failures {
             .collect();
         pending.sort_unstable_by_key(|piece| (piece.unit, piece.range.start));
         let label = Rc::clone(&buffer.label);
-        let number = self.next_watch;
+        let key = WatchKey {
+            slot: self.watches.next(),
+            number: self.next_watch,
+        };
         self.next_watch += 1;
         for pieces in pending.chunk_by(|one, next| one.unit == next.unit) {
-            self.watch_unit(pieces[0].unit, number);
+            self.watch_unit(pieces[0].unit, key);
         }
-        let entry = WatchEntry {
+        self.watches.insert(WatchEntry {
+            number: key.number,
             key: binding.key(),
             label,
             range: binding.range(),
             waiting: pending.len(),
             pending,
             stale: Vec::new(),
-        };
-        self.watches.insert(number, entry);
+        });
         Ok(Watch {
             manager: Rc::clone(&self.manager),
-            number,
+            key,
         })
     }
 
@@ -99,7 +102,8 @@ impl Failures {
     pub(crate) fn resolve(&self, watch: &Watch) -> Result<Watched, HandleError> {
         let entry = self
             .watches
-            .get(&watch.number)
+            .get(watch.key.slot)
+            .filter(|entry| entry.number == watch.key.number)
             .filter(|_| Rc::ptr_eq(&watch.manager, &self.manager))
             .ok_or(HandleError::ForeignWatch)?;
         if entry.waiting > 0 {
@@ -139,8 +143,8 @@ impl Failures {
     }
 
     /// Forgets a read: nothing waits for it any more, and it holds no failure.
-    pub(crate) fn forget_watch(&mut self, number: u64) {
-        let Some(entry) = self.watches.remove(&number) else {
+    pub(crate) fn forget_watch(&mut self, key: WatchKey) {
+        let Some(entry) = self.watches.remove(key.slot) else {
             return;
         };
         for (_, claim) in entry.stale {
@@ -151,15 +155,19 @@ impl Failures {
     }
 
     /// Notes on a unit that a read waits for it. Reads that were forgotten meanwhile leave the list when it has doubled.
-    fn watch_unit(&mut self, unit: UnitKey, number: u64) {
+    fn watch_unit(&mut self, unit: UnitKey, key: WatchKey) {
         let Self { units, watches, .. } = self;
         let Some(unit) = units.get_mut(unit) else {
             return;
         };
         if unit.watches.len() >= FORGOTTEN_LATER && unit.watches.len().is_power_of_two() {
-            unit.watches.retain(|number| watches.contains_key(number));
+            unit.watches.retain(|key| {
+                watches
+                    .get(key.slot)
+                    .is_some_and(|entry| entry.number == key.number)
+            });
         }
-        unit.watches.push(number);
+        unit.watches.push(key);
     }
 
     /// These reads are of bytes that are gone: none of them may come back as trusted.

@@ -11,6 +11,7 @@ use crate::region::Place;
 use crate::stream_capture::WindowFailure;
 use crate::taint::Claim;
 use crate::unit::{Progress, Unit};
+use crate::watch::{WatchEntry, WatchKey};
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::rc::Rc;
@@ -119,8 +120,8 @@ impl Failures {
             for place in &unit.writes {
                 self.release_owned(id, place);
             }
-            for number in &unit.watches {
-                if let Some(watch) = self.watches.get_mut(number) {
+            for key in &unit.watches {
+                if let Some(watch) = self.watch_mut(*key) {
                     watch.take_pieces(id);
                 }
             }
@@ -223,8 +224,8 @@ impl Failures {
                 self.set(place.key, range, Some(*claim));
             }
         }
-        for &number in &unit.watches {
-            self.fail_pieces(number, id, &unit, &claims);
+        for &watch in &unit.watches {
+            self.fail_pieces(watch, id, &unit, &claims);
         }
         for dependent in &unit.dependents {
             let Some(parent) = claims[unit.place_of(dependent.at)].provenance() else {
@@ -251,10 +252,18 @@ impl Failures {
         self.doom(Some(windowed.key), root, &unit.work);
     }
 
+    /// A read in flight.
+    fn watch_mut(&mut self, key: WatchKey) -> Option<&mut WatchEntry> {
+        let entry = self.watches.get_mut(key.slot)?;
+        (entry.number == key.number).then_some(entry)
+    }
+
     /// The pieces of a read in flight that wait for a unit are stale now, each under the claim of the write place
     /// that it lies in: the last, where places overlap.
-    fn fail_pieces(&mut self, number: u64, id: UnitKey, unit: &Unit, claims: &[Claim]) {
-        let Some(watch) = self.watches.get_mut(&number) else {
+    fn fail_pieces(&mut self, watch: WatchKey, id: UnitKey, unit: &Unit, claims: &[Claim]) {
+        let Self { watches, graph, .. } = self;
+        let entry = watches.get_mut(watch.slot);
+        let Some(watch) = entry.filter(|entry| entry.number == watch.number) else {
             return;
         };
         let (key, mut stale) = (watch.key, Vec::new());
@@ -271,7 +280,7 @@ impl Failures {
         }
         for (_, claim) in &stale {
             if let Some(node) = claim.provenance() {
-                self.graph.hold(node, 1);
+                graph.hold(node, 1);
             }
         }
         watch.stale.extend(stale);

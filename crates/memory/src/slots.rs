@@ -60,6 +60,11 @@ impl<T> Slots<T> {
         Some(value)
     }
 
+    /// Every value, by index.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.values.iter_mut().filter_map(Option::as_mut)
+    }
+
     /// Every value with its index, by index.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (0..)

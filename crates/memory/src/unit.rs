@@ -6,6 +6,7 @@ use crate::handle::BufferBinding;
 use crate::identity::{FailureId, StreamId, SubmissionId, UnitKey};
 use crate::region::Place;
 use crate::stream_capture::WindowKey;
+use crate::watch::WatchKey;
 use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -49,7 +50,7 @@ pub(crate) struct Unit {
     pub(crate) awaiting: usize,
     pub(crate) dependents: Vec<Dependent>,
     /// Reads in flight over its bytes.
-    pub(crate) watches: Vec<u64>,
+    pub(crate) watches: Vec<WatchKey>,
     /// What the capture window that it was entered in will record, if it was entered in one.
     pub(crate) window: Option<Box<Windowed>>,
 }

@@ -298,7 +298,10 @@ impl Failures {
                 kind: failure.kind,
                 message: failure.message.clone(),
                 work: self.graph.work(id)?.to_string(),
-                carriers: carriers.remove(&id).unwrap_or_default(),
+                carriers: carriers
+                    .get_mut(&id)
+                    .map(core::mem::take)
+                    .unwrap_or_default(),
             })
         });
         let failures = failures.collect();

@@ -16,12 +16,12 @@ use alloc::vec::Vec;
 #[derive(Debug)]
 pub struct Watch {
     pub(crate) manager: Rc<DropList>,
-    pub(crate) number: u64,
+    pub(crate) key: WatchKey,
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.manager.push(Dropped::Watch(self.number));
+        self.manager.push(Dropped::Watch(self.key));
     }
 }
 
@@ -58,9 +58,17 @@ pub enum ReadRefusal {
     Unwritten(Box<UnwrittenReport>),
 }
 
+/// Where a read in flight lies in the table, and which one is meant: a slot has other tenants later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WatchKey {
+    pub(crate) slot: u32,
+    pub(crate) number: u64,
+}
+
 /// What the manager keeps of a read in flight.
 #[derive(Debug)]
 pub(crate) struct WatchEntry {
+    pub(crate) number: u64,
     pub(crate) key: BufferKey,
     pub(crate) label: Rc<str>,
     pub(crate) range: ByteRange,
