@@ -9,7 +9,7 @@ import type { WellwrittenError } from "../src/wellwritten-error.ts";
 import { canonical, type ForgedPayload, forgerOf } from "./forge-envelope.ts";
 import text from "./generated/manifest-corpus.json?raw";
 
-// Oracle: what the reader, run natively, said of every field of three manifests with every probe in its place. The
+// Oracle: what the reader, run natively, said of every field of four manifests with every probe in its place. The
 // reader as wasm must say the same, and the schema, in a validator that is not ours, too: but for the refusals of
 // which the corpus says that no schema can share them, and there it must not.
 

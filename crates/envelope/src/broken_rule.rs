@@ -142,11 +142,6 @@ impl From<&EnvelopeError> for BrokenRule {
                 }
             }
             Error::UnknownField { field } => broken.field(field),
-            Error::OldShape {
-                field,
-                expected,
-                found,
-            } => broken.field(field).values(expected, found),
             Error::RowCount { manifest, table } => broken.field("payloads").values(table, manifest),
             Error::RowValue {
                 index,

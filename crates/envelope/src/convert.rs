@@ -18,8 +18,8 @@ pub enum ConvertError {
     /// The file could not be read or breaks a rule. Nothing was written.
     #[error(transparent)]
     Read(#[from] StreamError),
-    /// The file is sound and holds something that version 2 has no place for: a field this crate does not know, or
-    /// an old shape. Nothing was written; the file can only be kept as it is.
+    /// The file is sound and holds something that version 2 has no place for: a field this crate does not know.
+    /// Nothing was written; the file can only be kept as it is.
     #[error("the file cannot be written as version {to} without loss: {problem}")]
     WouldLose {
         /// The version asked for.
@@ -37,8 +37,7 @@ pub enum ConvertError {
 /// Payloads and everything the manifest says stay what they are; `envelopeVersion`, `digestAlgorithm`, the digests of
 /// payloads and the layout become those of the version. So a file of version 2 goes to version 1 and back to the same
 /// bytes, and so does a file of version 1 through version 2. What version 2 has no place for, fields that this crate
-/// does not know and the two old shapes, is refused ([`ConvertError::WouldLose`]) rather than dropped. The one thing
-/// not carried over is a `digestAlgorithm` that says the obvious in a file of version 1. To the version it has
+/// does not know, is refused ([`ConvertError::WouldLose`]) rather than dropped. The one thing not carried over is a `digestAlgorithm` that says the obvious in a file of version 1. To the version it has
 /// already, a file is copied byte for byte.
 ///
 /// The source is read twice, by [`verify`] first; `progress` is called during both, with a total of its own for each.

@@ -259,16 +259,6 @@ pub enum EnvelopeError {
         /// Path of the field.
         field: String,
     },
-    /// A shape of a field that only version 1 files have.
-    #[error("version 2 requires {expected} in {field}; only version 1 files have {found}")]
-    OldShape {
-        /// Path of the field.
-        field: &'static str,
-        /// What version 2 requires.
-        expected: &'static str,
-        /// What was found.
-        found: &'static str,
-    },
     /// The manifest lists another number of payloads than the table.
     #[error("the manifest's payloads lists {manifest}, the table has {table}")]
     RowCount {
@@ -402,7 +392,7 @@ impl EnvelopeError {
             Self::PayloadDigest { .. } => EnvelopeRule::PayloadDigest,
             Self::Padding { .. } => EnvelopeRule::Padding,
             Self::FooterGap { .. } => EnvelopeRule::FooterGap,
-            Self::ManifestField { .. } | Self::OldShape { .. } => EnvelopeRule::ManifestField,
+            Self::ManifestField { .. } => EnvelopeRule::ManifestField,
             Self::ManifestVersion { .. } => EnvelopeRule::ManifestVersion,
             Self::Algorithm { .. } => EnvelopeRule::DigestAlgorithm,
             Self::UnknownField { .. } => EnvelopeRule::UnknownField,

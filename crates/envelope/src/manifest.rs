@@ -194,8 +194,8 @@ pub struct CoordinatorEntry {
     pub prior_inspection: Id,
     /// The payloads that hold the executors' states.
     pub executor_state: Vec<ExecutorEntry>,
-    /// The payload that holds the coordinator's own record. The field is always there; version 1 may
-    /// say null, version 2 may not.
+    /// The payload that holds the coordinator's own record. The field is always there; it is null where
+    /// the writer kept no such record, which a session needs to restore from.
     #[cfg_attr(feature = "typescript", tsify(type = "string | null"))]
     pub admission_state: Option<Id>,
     /// Where the event numbering stood.
@@ -243,7 +243,7 @@ pub enum EventWatermarks {
         /// Fields of a version 1 file that this crate does not know.
         unknown: UnknownFields,
     },
-    /// What older version 1 files hold.
+    /// What older writers hold.
     LastEvent {
         /// The last event. Its id is derived from the epoch.
         last_event_id: Id,

@@ -18,7 +18,7 @@ pub(crate) fn read_manifest(value: Value) -> Result<Manifest, EnvelopeError> {
     })
 }
 
-/// What the version allows: its own number, its digest function, its fields and shapes.
+/// What the version allows: its own number, its digest function, its fields.
 pub(crate) fn check_version(
     manifest: &Manifest,
     version: EnvelopeVersion,
@@ -39,29 +39,10 @@ pub(crate) fn check_version(
             found,
         });
     }
-    match version {
-        EnvelopeVersion::One => Ok(()),
-        EnvelopeVersion::Two => check_current_shapes(manifest),
-    }
-}
-
-fn check_current_shapes(manifest: &Manifest) -> Result<(), EnvelopeError> {
-    if let Some(field) = unknown_fields(manifest).into_iter().next() {
+    if version == EnvelopeVersion::Two
+        && let Some(field) = unknown_fields(manifest).into_iter().next()
+    {
         return Err(EnvelopeError::UnknownField { field });
-    }
-    if manifest.coordinator.admission_state.is_none() {
-        return Err(EnvelopeError::OldShape {
-            field: "coordinator.admissionState",
-            expected: "a payload name",
-            found: "null",
-        });
-    }
-    if let EventWatermarks::LastEvent { .. } = manifest.coordinator.event_watermarks {
-        return Err(EnvelopeError::OldShape {
-            field: "coordinator.eventWatermarks",
-            expected: "lastSourceStep and issued",
-            found: "lastEventId and lastOrdinal",
-        });
     }
     Ok(())
 }

@@ -20,11 +20,11 @@ const VERSIONED: [&str; 8] = [
     "PortBinding",
 ];
 
-/// How many payloads every manifest refers to, each once: the world, the ledger, the inspection, and in version 2
-/// the coordinator's own record.
-const fn least_payloads(version: u32) -> u32 {
-    2 + version
-}
+/// How many payloads every manifest refers to, each once: the world, the ledger and the inspection.
+const LEAST_PAYLOADS: u32 = 3;
+
+/// How many a list of further ones can refer to.
+const MAX_OTHERS: u32 = MAX_PAYLOADS - LEAST_PAYLOADS;
 
 /// The JSON Schema (2020-12) of the manifest of a file, either version: one of two definitions.
 ///
@@ -86,7 +86,6 @@ pub fn manifest_schema() -> Value {
 fn restrict(name: &str, schema: &mut Value, version: u32) {
     match (name, version) {
         ("Manifest", _) => {
-            let others = MAX_PAYLOADS - least_payloads(version);
             let properties = &mut schema["properties"];
             properties["envelopeVersion"] = json!({"description": "Version of the envelope.", "type": "integer", "const": version});
             properties["digestAlgorithm"]["const"] =
@@ -94,10 +93,10 @@ fn restrict(name: &str, schema: &mut Value, version: u32) {
             // Whoever hands a manifest to `encode` may leave the list empty; a file has it.
             properties["payloads"]["description"] =
                 json!("The payload table again, so that a listing needs only the manifest.");
-            properties["payloads"]["minItems"] = json!(least_payloads(version));
+            properties["payloads"]["minItems"] = json!(LEAST_PAYLOADS);
             properties["payloads"]["maxItems"] = json!(MAX_PAYLOADS);
-            properties["agents"]["maxItems"] = json!(others);
-            properties["helperState"]["maxItems"] = json!(others);
+            properties["agents"]["maxItems"] = json!(MAX_OTHERS);
+            properties["helperState"]["maxItems"] = json!(MAX_OTHERS);
             properties["helperState"]["uniqueItems"] = json!(true);
             if version == 2 {
                 let required = schema["required"].as_array_mut();
@@ -107,17 +106,8 @@ fn restrict(name: &str, schema: &mut Value, version: u32) {
             }
         }
         ("CoordinatorEntry", _) => {
-            let others = MAX_PAYLOADS - least_payloads(version);
-            let properties = &mut schema["properties"];
-            properties["executorState"]["maxItems"] = json!(others);
-            if version == 2 {
-                let admission = &mut properties["admissionState"];
-                let name = admission["anyOf"][0].take();
-                *admission =
-                    json!({"description": admission["description"].take(), "$ref": name["$ref"]});
-            }
+            schema["properties"]["executorState"]["maxItems"] = json!(MAX_OTHERS);
         }
-        ("EventWatermarks", 2) => *schema = schema["oneOf"][0].take(),
         _ => {}
     }
 }
@@ -284,7 +274,7 @@ impl JsonSchema for EventWatermarks {
                     "additionalProperties": true,
                 },
                 {
-                    "description": "What older version 1 files hold: the last event and its ordinal.",
+                    "description": "What older writers hold: the last event and its ordinal.",
                     "type": "object",
                     "properties": {
                         "lastEventId": event, "lastOrdinal": number,

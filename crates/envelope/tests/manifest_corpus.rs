@@ -1,4 +1,4 @@
-//! Oracle: the reader itself, on every field of three manifests with every probe in its place. The verdicts are
+//! Oracle: the reader itself, on every field of four manifests with every probe in its place. The verdicts are
 //! committed; `web/test/manifest-schema.test.ts` holds the schema, in another validator, and the reader, as wasm,
 //! against them. Which refusals the schema cannot share is said here, and there they must be exactly those.
 
@@ -205,7 +205,6 @@ fn refusal(file: &Forgery, manifest: &Value) -> Option<EnvelopeError> {
 
 /// Why the schema takes what the reader refuses; `None` where it can refuse it as well.
 fn beyond_schema(manifest: &Value, error: &EnvelopeError) -> Option<&'static str> {
-    let version = manifest["envelopeVersion"].as_u64()?;
     let reason = match error.rule() {
         EnvelopeRule::PayloadRows => "the table",
         EnvelopeRule::PayloadReference => "references",
@@ -219,7 +218,7 @@ fn beyond_schema(manifest: &Value, error: &EnvelopeError) -> Option<&'static str
             .map_or(0, Vec::len)
     };
     // A number of payloads that no set of references fits, a name twice in one list, zero over more than one.
-    let least = if version == 1 { 3 } else { 4 };
+    let least = 3;
     let rows = length("/payloads");
     let most_others = 64 - least;
     let lists = ["/agents", "/helperState", "/coordinator/executorState"];
@@ -242,18 +241,27 @@ fn beyond_schema(manifest: &Value, error: &EnvelopeError) -> Option<&'static str
 }
 
 fn subjects() -> Vec<(&'static str, Forgery)> {
-    let mut older = manifest(EnvelopeVersion::One);
-    older.agents[0].index_digest = None;
-    older.coordinator.event_watermarks = EventWatermarks::LastEvent {
-        last_event_id: sample_envelope::id("evt-1"),
-        last_ordinal: U64(7),
-        unknown: UnknownFields(Map::from_iter([("amendment".to_owned(), json!(1))])),
+    let older = |version, unknown| {
+        let mut older = manifest(version);
+        older.agents[0].index_digest = None;
+        older.coordinator.admission_state = None;
+        older.coordinator.event_watermarks = EventWatermarks::LastEvent {
+            last_event_id: sample_envelope::id("evt-1"),
+            last_ordinal: U64(7),
+            unknown,
+        };
+        older
     };
-    let payloads = sample_envelope::payloads();
+    let amended = UnknownFields(Map::from_iter([("amendment".to_owned(), json!(1))]));
+    let older_two = older(EnvelopeVersion::Two, UnknownFields::none());
+    let older_one = older(EnvelopeVersion::One, amended);
+    let mut payloads = sample_envelope::payloads();
+    payloads.retain(|(name, _)| name.as_str() != "coordinator-admission");
     vec![
         ("version-2", Forgery::of(EnvelopeVersion::Two)),
         ("version-1", Forgery::of(EnvelopeVersion::One)),
-        ("version-1-older", Forgery::with(&older, &payloads)),
+        ("version-2-older", Forgery::with(&older_two, &payloads)),
+        ("version-1-older", Forgery::with(&older_one, &payloads)),
     ]
 }
 
@@ -379,16 +387,17 @@ fn written_corpus() -> (String, usize, usize) {
         let joined = threads.into_iter().map(|thread| thread.join().unwrap());
         joined.collect()
     });
-    let payloads: Vec<Value> = sample_envelope::payloads()
-        .into_iter()
-        .map(|(name, bytes)| json!({"name": name, "bytes": bytes}))
-        .collect();
-    let payloads = Value::Array(payloads);
     let manifests: Vec<String> = subjects
         .iter()
         .zip(judged)
         .map(|((name, file), rows)| {
             let manifest: Value = serde_json::from_slice(&file.manifest).unwrap();
+            let payloads: Vec<Value> = sample_envelope::payloads()
+                .into_iter()
+                .take(file.entries.len())
+                .map(|(name, bytes)| json!({"name": name, "bytes": bytes}))
+                .collect();
+            let payloads = Value::Array(payloads);
             let rows = rows
                 .into_iter()
                 .map(|(path, row)| {

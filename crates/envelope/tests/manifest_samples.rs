@@ -27,9 +27,9 @@ fn unknown(value: Value) -> UnknownFields {
     UnknownFields(fields)
 }
 
-/// What older version 1 files lack or have instead.
-fn older() -> (Manifest, Payloads) {
-    let mut manifest = manifest(EnvelopeVersion::One);
+/// What older writers leave out or have instead.
+fn older(version: EnvelopeVersion) -> (Manifest, Payloads) {
+    let mut manifest = manifest(version);
     manifest.coordinator.admission_state = None;
     manifest.coordinator.event_watermarks = EventWatermarks::LastEvent {
         last_event_id: id("evt-1"),
@@ -119,8 +119,9 @@ fn samples() -> Vec<(&'static str, Manifest, Payloads)> {
     stated.digest_algorithm = Some(DigestAlgorithm::Sha256);
     let mut no_index = manifest(EnvelopeVersion::Two);
     no_index.agents[0].index_digest = None;
-    let (older_manifest, older_payloads) = older();
-    let (older_extended, _) = older();
+    let (older_two, _) = older(EnvelopeVersion::Two);
+    let (older_one, older_payloads) = older(EnvelopeVersion::One);
+    let older_extended = extended(older_one.clone());
     let (bare, bare_payloads) = bare();
     let (extreme, extreme_payloads) = extreme();
     let (crowded, crowded_payloads) = crowded();
@@ -132,13 +133,10 @@ fn samples() -> Vec<(&'static str, Manifest, Payloads)> {
         ("version-2-crowded", crowded, crowded_payloads),
         ("version-1", one(), payloads()),
         ("version-1-names-sha256", stated, payloads()),
-        ("version-1-older", older_manifest, older_payloads.clone()),
+        ("version-1-older", older_one, older_payloads.clone()),
+        ("version-2-older", older_two, older_payloads.clone()),
         ("version-1-extended", extended(one()), payloads()),
-        (
-            "version-1-older-extended",
-            extended(older_extended),
-            older_payloads,
-        ),
+        ("version-1-older-extended", older_extended, older_payloads),
     ]
 }
 

@@ -241,19 +241,26 @@ fn version_one_keeps_what_this_crate_does_not_know() {
 }
 
 #[test]
-fn version_one_files_differ_and_all_of_them_round_trip() {
-    let edits: [(&str, serde_json::Value); 4] = [
-        ("/coordinator/admissionState", json!(null)),
-        (
-            "/coordinator/eventWatermarks",
-            json!({"lastEventId": "evt-1", "lastOrdinal": "7"}),
-        ),
-        ("/digestAlgorithm", json!("sha256")),
-        ("/agents/0/indexDigest", json!("00".repeat(32))),
-    ];
-    for (pointer, value) in edits {
+fn files_differ_and_all_of_them_round_trip() {
+    let null_admission = ("/coordinator/admissionState", json!(null));
+    let older_watermarks = (
+        "/coordinator/eventWatermarks",
+        json!({"lastEventId": "evt-1", "lastOrdinal": "7"}),
+    );
+    let index = ("/agents/0/indexDigest", json!("00".repeat(32)));
+    let edits = BOTH.map(|version| {
+        let algorithm = ("/digestAlgorithm", json!(version.digest_algorithm().name()));
+        [
+            null_admission.clone(),
+            older_watermarks.clone(),
+            index.clone(),
+            algorithm,
+        ]
+        .map(|(pointer, value)| (version, pointer, value))
+    });
+    for (version, pointer, value) in edits.into_iter().flatten() {
         let (parent, field) = pointer.rsplit_once('/').unwrap();
-        let mut forgery = Forgery::of(EnvelopeVersion::One).edit(|manifest| {
+        let mut forgery = Forgery::of(version).edit(|manifest| {
             manifest.pointer_mut(parent).unwrap()[field] = value.clone();
         });
         if value.is_null() {

@@ -8,9 +8,10 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use sample_envelope::{BOTH, Forgery, encoded, id, manifest, payloads, views};
 use serde_json::json;
 use wellwritten_envelope::{
-    ConvertError, EncodeError, EnvelopeError, EnvelopeRule, EnvelopeVersion, Id, Manifest,
-    Progress, ReadAt, SeekSource, StreamError, convert, copy_payload, decode, describe,
-    describe_source, encode, read_head, read_payload, verify, write_from_sources, write_seekable,
+    ConvertError, EncodeError, EnvelopeError, EnvelopeRule, EnvelopeVersion, EventWatermarks, Id,
+    Manifest, Progress, ReadAt, SeekSource, StreamError, U64, UnknownFields, convert, copy_payload,
+    decode, describe, describe_source, encode, read_head, read_payload, verify, write_from_sources,
+    write_seekable,
 };
 
 /// Whether two readers agree on a file: both accept it, or both refuse it with the very same error.
@@ -424,6 +425,29 @@ fn converting_there_and_back_loses_nothing() {
     }
 }
 
+/// What older writers leave out or say otherwise is there in both versions.
+#[test]
+fn converting_older_shapes_loses_nothing() {
+    let of_older = |version| {
+        let mut older = manifest(version);
+        older.coordinator.event_watermarks = EventWatermarks::LastEvent {
+            last_event_id: id("evt-1"),
+            last_ordinal: U64(7),
+            unknown: UnknownFields::none(),
+        };
+        let admission = older.coordinator.admission_state.take();
+        let mut payloads = payloads();
+        payloads.retain(|(name, _)| Some(name) != admission.as_ref());
+        encode(&older, &views(&payloads)).unwrap()
+    };
+    for version in BOTH {
+        let other = EnvelopeVersion::try_from(3 - version.number()).unwrap();
+        let there = converted(&of_older(version), other).unwrap();
+        assert!(there == of_older(other));
+        assert!(converted(&there, version).unwrap() == of_older(version));
+    }
+}
+
 #[test]
 fn what_version_two_has_no_place_for_is_refused_not_dropped() {
     for part in ["", "/compatibility", "/agents/0", "/payloads/3"] {
@@ -438,14 +462,16 @@ fn what_version_two_has_no_place_for_is_refused_not_dropped() {
         assert!(said.to_string().contains("addedLater"), "{said}");
         assert_eq!(converted(&bytes, EnvelopeVersion::One).unwrap(), bytes);
     }
+    // An unknown field within the older shape of a field is one as well.
     let bytes = Forgery::of(EnvelopeVersion::One)
         .edit(|manifest| {
             manifest["coordinator"]["eventWatermarks"] =
-                json!({"lastEventId": "evt-1", "lastOrdinal": "7"});
+                json!({"lastEventId": "evt-1", "lastOrdinal": "7", "addedLater": 1});
         })
         .write();
     let said = converted(&bytes, EnvelopeVersion::Two).unwrap_err();
-    assert!(said.to_string().contains("eventWatermarks"), "{said}");
+    let field = "coordinator.eventWatermarks.addedLater";
+    assert!(said.to_string().contains(field), "{said}");
 
     // Saying the obvious is not carried over: the file that comes back has the digests, not the field.
     let bytes = Forgery::of(EnvelopeVersion::One)

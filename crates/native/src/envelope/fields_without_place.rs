@@ -3,8 +3,7 @@
 use wellwritten_envelope::{EventWatermarks, Manifest, UnknownFields};
 
 /// The path of every field of a version 1 manifest that version 2 has no place for: fields that this
-/// program does not know, and the two old shapes. The library refuses the first of them; a person wants
-/// to know all.
+/// program does not know. The library refuses the first of them; a person wants to know all.
 pub fn fields_without_place(manifest: &Manifest) -> Vec<String> {
     let coordinator = &manifest.coordinator;
     let mut fields = names("", &manifest.unknown);
@@ -21,15 +20,9 @@ pub fn fields_without_place(manifest: &Manifest) -> Vec<String> {
         let path = format!("coordinator.executorState[{index}].");
         fields.extend(names(&path, &executor.unknown));
     }
-    if coordinator.admission_state.is_none() {
-        fields.push("coordinator.admissionState".to_owned());
-    }
-    match &coordinator.event_watermarks {
-        EventWatermarks::Issued { unknown, .. } => {
-            fields.extend(names("coordinator.eventWatermarks.", unknown));
-        }
-        EventWatermarks::LastEvent { .. } => fields.push("coordinator.eventWatermarks".to_owned()),
-    }
+    let (EventWatermarks::Issued { unknown, .. } | EventWatermarks::LastEvent { unknown, .. }) =
+        &coordinator.event_watermarks;
+    fields.extend(names("coordinator.eventWatermarks.", unknown));
     for (index, row) in manifest.payloads.iter().enumerate() {
         fields.extend(names(&format!("payloads[{index}]."), &row.unknown));
     }

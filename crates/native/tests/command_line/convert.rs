@@ -68,7 +68,7 @@ fn everything_that_version_2_cannot_hold_is_named_and_nothing_is_written() {
     let folder = Folder::new();
     let path = folder.file("old.flysess");
     let output = folder.file("output");
-    let watermarks = json!({"lastEventId": "evt-1", "lastOrdinal": "7"});
+    let watermarks = json!({"lastEventId": "evt-1", "lastOrdinal": "7", "more": 1});
     let note = || json!("kept");
     let places = [
         ("/note", note(), "note"),
@@ -90,7 +90,7 @@ fn everything_that_version_2_cannot_hold_is_named_and_nothing_is_written() {
         (
             "/coordinator/eventWatermarks",
             watermarks,
-            "coordinator.eventWatermarks",
+            "coordinator.eventWatermarks.more",
         ),
     ];
     let add = |sample: &mut SampleFile, pointer: &str, value| {
@@ -118,7 +118,7 @@ fn everything_that_version_2_cannot_hold_is_named_and_nothing_is_written() {
     let answer = convert(&path, "2", &[], &output);
     assert_eq!(answer.exit, 2);
     let named = "without loss of note, portMap[0].note, compatibility.note, environment.note, agents[0].note, \
-                 coordinator.note, coordinator.executorState[0].note, coordinator.eventWatermarks: ";
+                 coordinator.note, coordinator.executorState[0].note, coordinator.eventWatermarks.more: ";
     assert!(answer.stderr.contains(named), "{}", answer.stderr);
     assert_eq!(folder.names(), ["old.flysess"]);
 }
