@@ -366,3 +366,45 @@ fn a_stem_without_names_left_is_left_for_another() {
     block_on(rig.session.bootstrap()).unwrap();
     assert_eq!(rig.session.status().epoch, id("f2"));
 }
+
+/// A manifest may leave these out or say them otherwise, as other writers do; a session cannot be restored from that.
+#[test]
+fn what_another_writer_leaves_out_is_refused_by_name() {
+    const RECORD: &str = "coordinator-admission";
+    fn no_record(words: &mut Words) {
+        *words.at("manifest /coordinator/admissionState") = Value::Null;
+        words.payloads.retain(|(name, ..)| name != RECORD);
+    }
+    fn older_watermarks(words: &mut Words) {
+        words.manifest["coordinator"]["eventWatermarks"] =
+            json!({"lastEventId": "evt-1", "lastOrdinal": "7"});
+    }
+    fn both(words: &mut Words) {
+        no_record(words);
+        older_watermarks(words);
+    }
+    let changes: [fn(&mut Words); 3] = [no_record, older_watermarks, both];
+    let no_bytes = "the envelope does not hold it";
+    for (change, said) in changes
+        .into_iter()
+        .zip([no_bytes, "eventWatermarks", no_bytes])
+    {
+        let (rig, mut words) = failed(None);
+        assert_eq!(words.manifest["envelopeVersion"], 2);
+        change(&mut words);
+        assert!(words.commit(&rig), "it is a sound envelope");
+        let error = refused(&rig, said);
+        assert_eq!(error.code(), ErrorCode::IncompatibleState, "{error}");
+        assert!(
+            matches!(&error, SessionError::CoordinatorPayload { payload, .. } if *payload == id(RECORD)),
+            "{error}"
+        );
+        let mut causes = std::iter::successors(Some(&error as &dyn std::error::Error), |cause| {
+            cause.source()
+        });
+        assert!(
+            causes.any(|cause| cause.to_string().contains(said)),
+            "{error}"
+        );
+    }
+}
