@@ -71,6 +71,19 @@ describe.skipIf(missing)(`the reference's own envelope${suffix}`, () => {
     expect(new Ajv2020().compile(manifestSchema)(decoded.manifest)).toBe(true);
   });
 
+  it("becomes a file of version 2 and comes back byte for byte", () => {
+    const one = decodeEnvelope(file());
+    expect(one.manifest.coordinator.admissionState).toBeNull();
+    const bytesOf = ({ payloads }: typeof one) =>
+      new Map(payloads.map((payload) => [payload.name, payload.bytes()]));
+    const two = decodeEnvelope(encodeEnvelope(one.manifest, bytesOf(one), { version: 2 }));
+    expect(two.version).toBe(2);
+    expect(two.manifest.coordinator).toEqual(manifest.coordinator);
+    expect(new Ajv2020().compile(manifestSchema)(two.manifest)).toBe(true);
+    expect(two.manifest.digestAlgorithm).toBe("blake3");
+    expect(encodeEnvelope(two.manifest, bytesOf(two), { version: 1 })).toEqual(file());
+  });
+
   it("has the layout the reference recorded", () => {
     const { layout } = envelope;
     const { parts, refusal, fileBytes } = describeEnvelope(file());
