@@ -65,6 +65,8 @@ const cargoTest = (args, testsExist, forTests = []) => {
 };
 
 const MEMORY = "wellwritten-memory";
+/** With what the other crates turn on: a test of its reports is of that. */
+const WITH_REPORTS = ["-p", MEMORY, "--features", "serde"];
 /** Crates with fuzz targets: each a workspace of its own, which only fuzzing builds. */
 const FUZZED = ["envelope", "memory"];
 const isLong = () => Boolean(process.env.WELLWRITTEN_LONG);
@@ -73,7 +75,7 @@ const SIGN_OF_LIFE = 60_000;
 
 /** Runs crates/memory's tests; the long ones at full speed, saying what they are and that they still run. */
 async function memoryTests() {
-  if (!isLong()) return cargoTest(["-p", MEMORY], true);
+  if (!isLong()) return cargoTest(WITH_REPORTS, true);
   console.log(`  Long: random operations on the manager and on a model of one entry per byte, compared after each.
   2,000 seeds of 1,000 operations, with every pool configuration, by both oracles: settled, and with late settlement.
   Optimised (profile long-tests), with all assertions and overflow checks. Usually 1 min 30 s to build, then 4 min.`);
@@ -84,7 +86,7 @@ async function memoryTests() {
   );
   try {
     // Uncaptured, the oracles say as they go how much they compared.
-    return await cargoTest(["-p", MEMORY, "--profile", "long-tests"], true, ["--nocapture"]);
+    return await cargoTest([...WITH_REPORTS, "--profile", "long-tests"], true, ["--nocapture"]);
   } finally {
     clearInterval(timer);
   }

@@ -123,7 +123,17 @@ fn reports_serialize_in_camel_case() {
     assert_eq!(report["bufferId"], 2);
     assert_eq!(report["ranges"][0]["state"], "skipped");
     assert_eq!(report["ranges"][0]["failureId"], 1);
-    assert_eq!(report["failures"][0]["path"][0]["needed"]["bufferId"], 1);
+    assert_eq!(report["ranges"][0]["step"], 0);
+    let step = &report["steps"][0];
+    assert_eq!(
+        (&step["failure"], &step["work"]),
+        (&1.into(), &"kernel view".into())
+    );
+    assert_eq!(step["needed"]["bufferId"], 1);
+    assert!(
+        step.get("parent").is_none(),
+        "it follows the failure itself"
+    );
     let graph = serde_json::to_value(memory.failure_graph()).expect("serializable");
     assert_eq!(graph["steps"][0]["work"], "kernel view");
     assert_eq!(graph["failures"][0]["kind"], "validation");
