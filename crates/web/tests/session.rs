@@ -219,8 +219,9 @@ async fn a_checkpoint_in_opfs_outlives_its_session_and_opens_as_an_envelope() {
         .expect("exports");
     let mut bytes = file.to_vec();
     let envelope = decode_envelope(&bytes).expect("decodes");
-    assert_eq!(text(&envelope, "manifest.checkpointId"), checkpoint);
-    assert_eq!(text(&envelope, "manifest.sourceScope.step"), "2");
+    let manifest = js_sys::JSON::parse(&text(&envelope, "manifestJson")).expect("JSON");
+    assert_eq!(text(&manifest, "checkpointId"), checkpoint);
+    assert_eq!(text(&manifest, "sourceScope.step"), "2");
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     let error = JsValue::from(refused(decode_envelope(&bytes)));
