@@ -24,7 +24,7 @@ pub(crate) enum Standing {
 
 #[derive(Debug)]
 pub(crate) struct Buffer {
-    pub(crate) id: BufferId,
+    pub(crate) key: BufferKey,
     pub(crate) label: Rc<str>,
     pub(crate) size_bytes: u64,
     pub(crate) taint: Taint,
@@ -107,7 +107,7 @@ impl Buffers {
         owner: Weak<Owner>,
     ) {
         let slot = self.slots.insert(Buffer {
-            id: key.id,
+            key,
             label,
             size_bytes,
             taint: Taint::default(),
@@ -137,57 +137,38 @@ impl Buffers {
 
     #[inline]
     pub(crate) fn get(&self, key: BufferKey) -> Option<&Buffer> {
-        self.slots
-            .get(key.slot)
-            .filter(|buffer| buffer.id == key.id)
+        self.slots.get(key.slot).filter(|buffer| buffer.key == key)
     }
 
     #[inline]
     pub(crate) fn get_mut(&mut self, key: BufferKey) -> Option<&mut Buffer> {
         self.slots
             .get_mut(key.slot)
-            .filter(|buffer| buffer.id == key.id)
+            .filter(|buffer| buffer.key == key)
     }
 
     /// The key of the buffer in a slot.
     pub(crate) fn key(&self, slot: u32) -> Option<BufferKey> {
-        let id = self.slots.get(slot)?.id;
-        Some(BufferKey { id, slot })
+        Some(self.slots.get(slot)?.key)
     }
 
     /// The key of a buffer that is known by its id only, at the cost of a look at every buffer.
     pub(crate) fn find(&self, id: BufferId) -> Option<BufferKey> {
-        let (slot, _) = self.slots.iter().find(|(_, buffer)| buffer.id == id)?;
-        Some(BufferKey { id, slot })
+        let mut keys = self.slots.iter().map(|(_, buffer)| buffer.key);
+        keys.find(|key| key.id == id)
     }
 
     /// The buffers that a handle still owns, by id.
-    pub(crate) fn live(&self) -> Vec<(BufferKey, &Buffer)> {
-        let mut live: Vec<_> = self
-            .slots
-            .iter()
-            .filter(|(_, buffer)| buffer.is_live())
-            .map(|(slot, buffer)| {
-                let key = BufferKey {
-                    id: buffer.id,
-                    slot,
-                };
-                (key, buffer)
-            })
-            .collect();
-        live.sort_unstable_by_key(|(key, _)| key.id);
+    pub(crate) fn live(&self) -> Vec<&Buffer> {
+        let buffers = self.slots.iter().map(|(_, buffer)| buffer);
+        let mut live: Vec<&Buffer> = buffers.filter(|buffer| buffer.is_live()).collect();
+        live.sort_unstable_by_key(|buffer| buffer.key.id);
         live
     }
 
     /// The key of every buffer, by slot.
     pub(crate) fn keys(&self) -> Vec<BufferKey> {
-        self.slots
-            .iter()
-            .map(|(slot, buffer)| BufferKey {
-                id: buffer.id,
-                slot,
-            })
-            .collect()
+        self.slots.iter().map(|(_, buffer)| buffer.key).collect()
     }
 
     /// How often anything changed so far.
@@ -247,27 +228,17 @@ impl Buffers {
         self.forgotten <= revision && revision <= self.revision
     }
 
-    /// The live buffers that changed after `revision`, the latest first.
-    pub(crate) fn changed_since(
-        &self,
-        revision: u64,
-    ) -> impl Iterator<Item = (BufferKey, &Buffer)> {
-        let key_of = |slot: u32| {
-            let buffer = self.slots.get(slot)?;
-            Some((
-                BufferKey {
-                    id: buffer.id,
-                    slot,
-                },
-                buffer,
-            ))
-        };
-        let newest = self.newest.and_then(key_of);
-        core::iter::successors(newest, move |(_, buffer)| {
-            buffer.changed_before.and_then(key_of)
-        })
-        .take_while(move |(_, buffer)| buffer.revision > revision)
-        .filter(|(_, buffer)| buffer.is_live())
+    /// The live buffers that changed after `revision`, by id.
+    pub(crate) fn changed_since(&self, revision: u64) -> Vec<&Buffer> {
+        let buffer = |slot: Option<u32>| self.slots.get(slot?);
+        let latest_first =
+            core::iter::successors(buffer(self.newest), |after| buffer(after.changed_before));
+        let mut changed: Vec<&Buffer> = latest_first
+            .take_while(|buffer| buffer.revision > revision)
+            .filter(|buffer| buffer.is_live())
+            .collect();
+        changed.sort_unstable_by_key(|buffer| buffer.key.id);
+        changed
     }
 
     /// The buffers that were freed after `revision`, oldest first.

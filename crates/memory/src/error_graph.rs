@@ -263,7 +263,7 @@ impl ErrorGraph {
     pub(crate) fn mint_provisional(&mut self, work: Rc<str>) -> FailureId {
         if self.provisional.len() == MOST_PROVISIONAL {
             for _ in 0..MOST_PROVISIONAL / 2 {
-                self.settle_in(0, 1);
+                self.settle_in(0);
             }
         }
         let id = FailureId::mint(&mut self.next_failure);
@@ -286,22 +286,22 @@ impl ErrorGraph {
         self.provisional.len() > usize::from(self.is_entering) || self.displaced > 0
     }
 
-    /// Moves a provisional failure in with the others, with this many holders.
-    fn settle_in(&mut self, at: usize, holders: u64) -> &mut FailureNode {
+    /// Moves a provisional failure, which its unit alone holds, in with the others.
+    fn settle_in(&mut self, at: usize) -> &mut FailureNode {
         self.note_change();
         self.displaced += 1;
         let Provisional { id, work } = self.provisional.remove(at);
         self.failures.entry(id).or_insert(FailureNode {
             failure: None,
             work,
-            holders,
+            holders: 1,
         })
     }
 
     /// The node of a held failure, which is no longer its unit's alone where it is provisional.
     fn failure_node(&mut self, id: FailureId) -> Option<&mut FailureNode> {
         match self.find_provisional(id) {
-            Some(at) => Some(self.settle_in(at, 1)),
+            Some(at) => Some(self.settle_in(at)),
             None => self.failures.get_mut(&id),
         }
     }
@@ -447,20 +447,14 @@ impl ErrorGraph {
         self.resolved(self.node(id).parent)
     }
 
-    /// Every step held, a parent before its children: (step, its parent, root failure, step text).
-    pub(crate) fn all_steps(&self) -> Vec<(StepId, Provenance, FailureId, SkipStep)> {
-        let mut steps: Vec<(StepId, &StepNode)> = self
-            .steps
-            .iter()
-            .filter(|(_, node)| !node.is_alias)
-            .map(|(slot, node)| (StepId(slot), node))
+    /// Every step held that stands for itself, a parent before its children.
+    pub(crate) fn all_steps(&self) -> Vec<StepId> {
+        let steps = self.steps.iter().filter(|(_, node)| !node.is_alias);
+        let mut numbered: Vec<(u64, StepId)> = steps
+            .map(|(slot, node)| (node.number, StepId(slot)))
             .collect();
-        steps.sort_unstable_by_key(|(_, node)| node.number);
-        let told = steps.into_iter().map(|(id, node)| {
-            let parent = self.resolved(node.parent);
-            (id, parent, node.key.failure, node.key.text())
-        });
-        told.collect()
+        numbered.sort_unstable();
+        numbered.into_iter().map(|(_, id)| id).collect()
     }
 
     /// The node itself, or the earlier one that it stands for.

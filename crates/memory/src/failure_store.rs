@@ -146,10 +146,7 @@ impl FailureStore for Failures {
             // Also a view of no bytes is refused where its device is lost.
             self.usable(binding)?;
             let pending = buffer.taint.within(range);
-            units.extend(pending.filter_map(|(_, claim)| match claim {
-                Claim::Unit(unit) => Some(unit),
-                _ => None,
-            }));
+            units.extend(pending.filter_map(|(_, claim)| claim.unit()));
         }
         if !refused.is_empty() {
             return Err(EnsureError::Unwritten(Box::new(builder.reads(refused))));

@@ -14,13 +14,12 @@ use crate::identity::{FailureId, StreamId, SubmissionId, UnitKey};
 use crate::labels::Labels;
 use crate::region::Place;
 use crate::settlement::Cause;
-use crate::slots::Slots;
 use crate::sorted_map::{SortedMap, SortedSet};
 use crate::stream_capture::{StreamCapture, Windows};
 use crate::stream_pool::StreamPool;
 use crate::taint::{Change, Claim, Inline, Moved};
 use crate::unit::{Progress, Units};
-use crate::watch::WatchEntry;
+use crate::watch::Watches;
 use alloc::rc::Rc;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -44,12 +43,11 @@ pub struct Failures {
     pub(crate) buffers: Buffers,
     pub(crate) units: Units,
     pub(crate) submissions: SortedMap<SubmissionId, Submission>,
-    pub(crate) watches: Slots<WatchEntry>,
+    pub(crate) watches: Watches,
     pub(crate) labels: Labels,
     pub(crate) windows: StreamPool<Windows>,
     /// Whether anybody ever asked for a window. If not, no launch has to look for one.
     pub(crate) windows_used: bool,
-    pub(crate) next_watch: u64,
     /// What the last snapshot saw of the graph: how often it had changed, and which scopes were open.
     pub(crate) graph_noted: (u64, (usize, u64)),
     /// The revision at which a snapshot last found the graph changed.
@@ -71,10 +69,9 @@ impl Failures {
             buffers: Buffers::new(),
             units: Units::new(),
             submissions: SortedMap::new(),
-            watches: Slots::new(),
+            watches: Watches::new(),
             labels: Labels::default(),
             windows_used: false,
-            next_watch: 0,
             graph_noted: (0, (0, 0)),
             graph_revision: 0,
             spare_units: Vec::new(),
@@ -187,10 +184,7 @@ impl Failures {
             buffer.standing = Standing::Unallocated(root);
             self.graph.hold(Provenance::Root(root), 1);
             let claims = buffer.taint.within(ByteRange::whole(buffer.size_bytes));
-            writers.extend(claims.filter_map(|(_, claim)| match claim {
-                Claim::Unit(unit) => Some(unit),
-                _ => None,
-            }));
+            writers.extend(claims.filter_map(|(_, claim)| claim.unit()));
         }
         self.settle_failed(writers.into_iter().map(|unit| (unit, Cause::Own)), root);
         for key in keys.iter() {

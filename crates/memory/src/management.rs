@@ -379,7 +379,7 @@ impl<S: Storage> MemoryManagement<S> {
     pub fn buffers(&self) -> Vec<BufferSummary> {
         let live = self.failures.buffers.live();
         live.into_iter()
-            .map(|(_, buffer)| self.failures.summary(buffer))
+            .map(|buffer| self.failures.summary(buffer))
             .collect()
     }
 
@@ -451,8 +451,8 @@ impl<S: Storage> MemoryManagement<S> {
             usage.page_bytes = usage.page_bytes.saturating_add(pools.page_bytes());
             usage.pages += pools.pages();
         }
-        for (key, buffer) in self.failures.buffers.live() {
-            if let Some(Some(placement)) = self.placements.get(key.slot as usize) {
+        for buffer in self.failures.buffers.live() {
+            if let Some(Some(placement)) = self.placements.get(buffer.key.slot as usize) {
                 usage.buffers += 1;
                 usage.live_bytes = usage.live_bytes.saturating_add(buffer.size_bytes);
                 usage.taken_bytes = usage.taken_bytes.saturating_add(placement.taken_bytes);

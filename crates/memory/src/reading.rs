@@ -9,7 +9,7 @@ use crate::identity::{FailureId, SubmissionId, UnitKey};
 use crate::region::Region;
 use crate::report::ReportBuilder;
 use crate::taint::Claim;
-use crate::unit::{PendingPiece, Progress};
+use crate::unit::{PendingPiece, Progress, is_due};
 use crate::watch::{ReadRefusal, Watch, WatchEntry, WatchKey, Watched};
 use alloc::boxed::Box;
 use alloc::rc::Rc;
@@ -68,18 +68,14 @@ impl Failures {
         let mut pending: Vec<PendingPiece> = buffer
             .taint
             .within(binding.range())
-            .filter_map(|(range, claim)| match claim {
-                Claim::Unit(unit) => Some(PendingPiece { range, unit }),
-                _ => None,
+            .filter_map(|(range, claim)| {
+                let unit = claim.unit()?;
+                Some(PendingPiece { range, unit })
             })
             .collect();
         pending.sort_unstable_by_key(|piece| (piece.unit, piece.range.start));
         let label = Rc::clone(&buffer.label);
-        let key = WatchKey {
-            slot: self.watches.next(),
-            number: self.next_watch,
-        };
-        self.next_watch += 1;
+        let key = self.watches.mint();
         for pieces in pending.chunk_by(|one, next| one.unit == next.unit) {
             self.watch_unit(pieces[0].unit, key);
         }
@@ -102,8 +98,7 @@ impl Failures {
     pub(crate) fn resolve(&self, watch: &Watch) -> Result<Watched, HandleError> {
         let entry = self
             .watches
-            .get(watch.key.slot)
-            .filter(|entry| entry.number == watch.key.number)
+            .get(watch.key)
             .filter(|_| Rc::ptr_eq(&watch.manager, &self.manager))
             .ok_or(HandleError::ForeignWatch)?;
         if entry.waiting > 0 {
@@ -144,7 +139,7 @@ impl Failures {
 
     /// Forgets a read: nothing waits for it any more, and it holds no failure.
     pub(crate) fn forget_watch(&mut self, key: WatchKey) {
-        let Some(entry) = self.watches.remove(key.slot) else {
+        let Some(entry) = self.watches.remove(key) else {
             return;
         };
         for (_, claim) in entry.stale {
@@ -154,18 +149,14 @@ impl Failures {
         }
     }
 
-    /// Notes on a unit that a read waits for it. Reads that were forgotten meanwhile leave the list when it has doubled.
+    /// Notes on a unit that a read waits for it. Reads that were forgotten meanwhile leave its list in time.
     fn watch_unit(&mut self, unit: UnitKey, key: WatchKey) {
         let Self { units, watches, .. } = self;
         let Some(unit) = units.get_mut(unit) else {
             return;
         };
-        if unit.watches.len() >= FORGOTTEN_LATER && unit.watches.len().is_power_of_two() {
-            unit.watches.retain(|key| {
-                watches
-                    .get(key.slot)
-                    .is_some_and(|entry| entry.number == key.number)
-            });
+        if is_due(unit.watches.len()) {
+            unit.watches.retain(|key| watches.get(*key).is_some());
         }
         unit.watches.push(key);
     }
@@ -191,6 +182,3 @@ impl Failures {
         }
     }
 }
-
-/// From how many on the reads that wait for a unit are looked through.
-const FORGOTTEN_LATER: usize = 64;

@@ -311,6 +311,17 @@ impl<'graph> ReportBuilder<'graph> {
         parent
     }
 
+    /// Every failure that the graph holds, oldest first, and every step.
+    pub(crate) fn everything(mut self) -> (Vec<ReportedFailure>, Vec<GraphStep>) {
+        for id in self.graph.ids() {
+            self.failure(id);
+        }
+        for id in self.graph.all_steps() {
+            self.step(Provenance::Step(id));
+        }
+        (self.failures, self.steps)
+    }
+
     /// The report on one buffer.
     pub(crate) fn report(self, read: Region, ranges: Vec<UnwrittenRange>) -> UnwrittenReport {
         UnwrittenReport {

@@ -11,7 +11,7 @@ use crate::region::Place;
 use crate::stream_capture::WindowFailure;
 use crate::taint::Claim;
 use crate::unit::{Progress, Unit};
-use crate::watch::{WatchEntry, WatchKey};
+use crate::watch::WatchKey;
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::rc::Rc;
@@ -121,7 +121,7 @@ impl Failures {
                 self.release_owned(id, place);
             }
             for key in &unit.watches {
-                if let Some(watch) = self.watch_mut(*key) {
+                if let Some(watch) = self.watches.get_mut(*key) {
                     watch.take_pieces(id);
                 }
             }
@@ -252,18 +252,11 @@ impl Failures {
         self.doom(Some(windowed.key), root, &unit.work);
     }
 
-    /// A read in flight.
-    fn watch_mut(&mut self, key: WatchKey) -> Option<&mut WatchEntry> {
-        let entry = self.watches.get_mut(key.slot)?;
-        (entry.number == key.number).then_some(entry)
-    }
-
     /// The pieces of a read in flight that wait for a unit are stale now, each under the claim of the write place
     /// that it lies in: the last, where places overlap.
     fn fail_pieces(&mut self, watch: WatchKey, id: UnitKey, unit: &Unit, claims: &[Claim]) {
         let Self { watches, graph, .. } = self;
-        let entry = watches.get_mut(watch.slot);
-        let Some(watch) = entry.filter(|entry| entry.number == watch.number) else {
+        let Some(watch) = watches.get_mut(watch) else {
             return;
         };
         let (key, mut stale) = (watch.key, Vec::new());

@@ -58,13 +58,12 @@ impl Failures {
     pub(crate) fn snapshot(&mut self, since: u64) -> Snapshot {
         self.note_graph();
         let is_complete = since == 0 || !self.buffers.remembers(since);
-        let mut buffers = if is_complete {
+        let buffers = if is_complete {
             self.buffers.live()
         } else {
-            self.buffers.changed_since(since).collect()
+            self.buffers.changed_since(since)
         };
-        buffers.sort_unstable_by_key(|(key, _)| key.id);
-        let buffers = buffers.into_iter().map(|(_, buffer)| BufferSnapshot {
+        let buffers = buffers.into_iter().map(|buffer| BufferSnapshot {
             summary: self.summary(buffer),
             spans: self.all_spans(buffer),
         });

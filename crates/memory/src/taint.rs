@@ -20,6 +20,14 @@ pub(crate) enum Claim {
 }
 
 impl Claim {
+    /// The unit whose outcome decides, if that is open.
+    pub(crate) fn unit(self) -> Option<UnitKey> {
+        match self {
+            Self::Unit(id) => Some(id),
+            Self::Failed(_) | Self::Skipped(_) | Self::NeverWritten(_) => None,
+        }
+    }
+
     /// The node of the error graph that the claim holds, if it is a claim of a failure.
     pub(crate) fn provenance(self) -> Option<Provenance> {
         match self {

@@ -92,9 +92,6 @@ impl Unit {
         if self.dependents.capacity() > LARGEST_SPARE {
             self.dependents = Vec::new();
         }
-        if self.writes.capacity() > LARGEST_SPARE {
-            self.writes = Vec::new();
-        }
     }
 
     /// Whether nothing waits for its outcome.
@@ -147,6 +144,12 @@ pub(crate) struct Units {
         reason = "a unit moves between here and its slot at every launch: as one pointer"
     )]
     spare: Vec<Box<Unit>>,
+}
+
+/// Whether a list of so many entries is to be looked through for those that are gone, before one more is added: at every
+/// power of two from 64 on, so that what has gone does not pile up.
+pub(crate) fn is_due(entries: usize) -> bool {
+    entries >= 64 && entries.is_power_of_two()
 }
 
 /// Lists that grew beyond this many entries are not kept.
@@ -238,6 +241,9 @@ impl Units {
     #[inline]
     pub(crate) fn keep(&mut self, mut unit: Box<Unit>) {
         unit.writes.clear();
+        if unit.writes.capacity() > LARGEST_SPARE {
+            unit.writes = Vec::new();
+        }
         unit.spans = 0;
         if !(unit.is_alone() && unit.inputs.is_empty() && unit.window.is_none()) {
             unit.empty_lists();

@@ -2,12 +2,11 @@
 
 use crate::buffers::{Buffer, Standing};
 use crate::byte_range::ByteRange;
-use crate::error_graph::Provenance;
 use crate::failure::FailureKind;
 use crate::failures::Failures;
 use crate::handle::{BufferBinding, HandleError};
 use crate::identity::{BufferId, FailureId};
-use crate::report::{GraphStep, TaintState, claim_state};
+use crate::report::{GraphStep, ReportBuilder, ReportedFailure, TaintState, claim_state};
 use crate::sorted_map::SortedMap;
 use crate::taint::Claim;
 use alloc::string::{String, ToString};
@@ -244,7 +243,7 @@ impl Failures {
 
     pub(crate) fn summary(&self, buffer: &Buffer) -> BufferSummary {
         let mut summary = BufferSummary {
-            buffer_id: buffer.id,
+            buffer_id: buffer.key.id,
             label: buffer.label.to_string(),
             size_bytes: buffer.size_bytes,
             revision: buffer.revision(),
@@ -273,7 +272,7 @@ impl Failures {
 
     pub(crate) fn failure_graph(&self) -> FailureGraph {
         let mut carriers: SortedMap<FailureId, Vec<Carrier>> = SortedMap::new();
-        for (key, buffer) in self.buffers.live() {
+        for buffer in self.buffers.live() {
             if buffer.taint.is_clean() {
                 continue;
             }
@@ -282,7 +281,7 @@ impl Failures {
                     continue;
                 };
                 carriers.get_or_insert_default(failure).push(Carrier {
-                    buffer_id: key.id,
+                    buffer_id: buffer.key.id,
                     label: buffer.label.to_string(),
                     start: span.start,
                     end: span.end,
@@ -290,36 +289,21 @@ impl Failures {
                 });
             }
         }
-        let ids = self.graph.ids();
-        let failures = ids.into_iter().filter_map(|id| {
-            let failure = self.graph.error(id)?;
-            Some(GraphFailure {
-                id,
-                kind: failure.kind,
-                message: failure.message.clone(),
-                work: self.graph.work(id)?.to_string(),
-                carriers: carriers
-                    .get_mut(&id)
-                    .map(core::mem::take)
-                    .unwrap_or_default(),
-            })
-        });
-        let failures = failures.collect();
-        let mut index = SortedMap::new();
-        let mut steps = Vec::new();
-        for (id, parent, failure, step) in self.graph.all_steps() {
-            let parent = match parent {
-                Provenance::Root(_) => None,
-                Provenance::Step(parent) => index.get(&parent).copied(),
-            };
-            index.insert(id, u32::try_from(steps.len()).unwrap_or(u32::MAX));
-            steps.push(GraphStep {
-                failure,
-                parent,
-                step,
-            });
+        let (failures, steps) = ReportBuilder::new(&self.graph).everything();
+        let with_carriers = |failure: ReportedFailure| GraphFailure {
+            carriers: carriers
+                .get_mut(&failure.id)
+                .map(core::mem::take)
+                .unwrap_or_default(),
+            id: failure.id,
+            kind: failure.kind,
+            message: failure.message,
+            work: failure.work,
+        };
+        FailureGraph {
+            failures: failures.into_iter().map(with_carriers).collect(),
+            steps,
         }
-        FailureGraph { failures, steps }
     }
 }
 

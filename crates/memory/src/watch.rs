@@ -5,6 +5,7 @@ use crate::byte_range::ByteRange;
 use crate::handle::{DropList, Dropped, HandleError};
 use crate::identity::{BufferId, SubmissionId, UnitKey};
 use crate::report::UnwrittenReport;
+use crate::slots::Slots;
 use crate::taint::Claim;
 use crate::unit::PendingPiece;
 use alloc::boxed::Box;
@@ -78,6 +79,56 @@ pub(crate) struct WatchEntry {
     pub(crate) waiting: usize,
     /// Pieces that turned out failed. The watch holds the node of each once.
     pub(crate) stale: Vec<(ByteRange, Claim)>,
+}
+
+/// The reads in flight.
+#[derive(Debug)]
+pub(crate) struct Watches {
+    slots: Slots<WatchEntry>,
+    next_number: u64,
+}
+
+impl Watches {
+    pub(crate) const fn new() -> Self {
+        Self {
+            slots: Slots::new(),
+            next_number: 0,
+        }
+    }
+
+    /// The key that the next read gets.
+    pub(crate) fn mint(&mut self) -> WatchKey {
+        let number = self.next_number;
+        self.next_number += 1;
+        WatchKey {
+            slot: self.slots.next(),
+            number,
+        }
+    }
+
+    /// Enters the read of the key that [`Watches::mint`] just gave.
+    pub(crate) fn insert(&mut self, entry: WatchEntry) {
+        self.slots.insert(entry);
+    }
+
+    pub(crate) fn get(&self, key: WatchKey) -> Option<&WatchEntry> {
+        let entry = self.slots.get(key.slot);
+        entry.filter(|entry| entry.number == key.number)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: WatchKey) -> Option<&mut WatchEntry> {
+        let entry = self.slots.get_mut(key.slot);
+        entry.filter(|entry| entry.number == key.number)
+    }
+
+    pub(crate) fn remove(&mut self, key: WatchKey) -> Option<WatchEntry> {
+        self.get(key)?;
+        self.slots.remove(key.slot)
+    }
+
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut WatchEntry> {
+        self.slots.values_mut()
+    }
 }
 
 impl WatchEntry {

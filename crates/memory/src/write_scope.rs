@@ -10,7 +10,7 @@ use crate::region::Place;
 use crate::settlement::Cause;
 use crate::stream_capture::{WindowFailure, WindowKey};
 use crate::taint::Claim;
-use crate::unit::{Dependent, Progress, Unit, Windowed};
+use crate::unit::{Dependent, Progress, Unit, Windowed, is_due};
 use alloc::boxed::Box;
 use alloc::rc::Rc;
 use alloc::string::ToString;
@@ -47,9 +47,6 @@ pub enum EnterError {
         owner: StreamId,
     },
 }
-
-/// From how many on a list is looked through, each time it has doubled, for units that are gone.
-const GONE_LATER: usize = 64;
 
 impl Failures {
     /// Enters the write scope of `work`, or skips it.
@@ -247,7 +244,7 @@ impl Failures {
                 continue;
             };
             for (range, claim) in buffer.taint.within(binding.range()) {
-                let Claim::Unit(key) = claim else {
+                let Some(key) = claim.unit() else {
                     continue;
                 };
                 let Some(input) = units.get_mut(key) else {
@@ -260,7 +257,7 @@ impl Failures {
                 reader.inputs.push(key);
                 reader.awaiting += 1;
                 let mut dependents = mem::take(&mut input.dependents);
-                if dependents.len() >= GONE_LATER && dependents.len().is_power_of_two() {
+                if is_due(dependents.len()) {
                     dependents.retain(|dependent| units.get(dependent.unit).is_some());
                 }
                 dependents.push(Dependent {
