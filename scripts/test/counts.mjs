@@ -16,18 +16,25 @@ function sum(text, pattern) {
   return totals;
 }
 
-/** Reads `cargo test` and `wasm-pack test`, which end every test program with a "test result" line. */
+/**
+ * Reads `cargo test` and `wasm-pack test`, which end every test program with a "test result" line. A test that finds
+ * out only while it runs that it cannot (a fixture, a permission) says so on a line `SKIPPED name: reason`; its runner
+ * counts it as passed, this does not.
+ */
 export function readCargoCounts(output) {
   const text = plain(output);
   const pattern = /^\s*test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored/gm;
-  const [passed = 0, failed = 0, skipped = 0] = sum(text, pattern);
+  const [passed = 0, failed = 0, ignored = 0] = sum(text, pattern);
   const named = [...text.matchAll(/^\s*test (.+?) \.\.\. ignored(?:, (.*))?$/gm)].map(
     ([, name, reason]) => ({
       name,
       reason: reason ?? "marked #[ignore]",
     }),
   );
-  return { passed, failed, skipped, named };
+  const found = [...text.matchAll(/^SKIPPED (.+?): (.+)$/gm)];
+  const unable = new Map(found.map(([, name, reason]) => [name, reason]));
+  for (const [name, reason] of unable) named.push({ name, reason });
+  return { passed: passed - unable.size, failed, skipped: ignored + unable.size, named };
 }
 
 /**

@@ -29,6 +29,21 @@ test result: \u001b[31mFAILED\u001b[0m. 4 passed; 2 failed; 0 ignored; 0 measure
 test result: ok. 10 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.30s
 `;
 
+const unableOutput = `
+running 3 tests
+test reads ... ok
+
+SKIPPED the_fixture: fixture not found at /nowhere: nor elsewhere
+
+SKIPPED the_fixture: fixture not found at /nowhere: nor elsewhere
+test the_fixture ... ok
+test permissions ...
+SKIPPED permissions: this user may read everything
+ok
+
+test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.03s
+`;
+
 const browserOutput = `
 running 2 tests
 test adds ... ok
@@ -73,6 +88,18 @@ const vitestReport = JSON.stringify({
 
 const nothing = { passed: 0, failed: 0, skipped: 0, named: [] };
 const run = { code: 0, testsExist: true };
+
+test("a test that says while it runs that it cannot counts as skipped, once, and not as passed", () => {
+  assert.deepEqual(readCargoCounts(unableOutput), {
+    passed: 1,
+    failed: 0,
+    skipped: 2,
+    named: [
+      { name: "the_fixture", reason: "fixture not found at /nowhere: nor elsewhere" },
+      { name: "permissions", reason: "this user may read everything" },
+    ],
+  });
+});
 
 test("cargo: adds up all test programs, colours or not, and names what is ignored", () => {
   assert.deepEqual(readCargoCounts(cargoOutput), {
