@@ -143,7 +143,7 @@ impl<'a> Writing<'a> {
         payloads.read(index, &mut |chunk| {
             state.update(chunk);
             put(chunk)?;
-            self.reported.done_bytes += file_length(chunk.len());
+            self.reported.advance(chunk.len());
             (self.progress)(self.reported);
             Ok(())
         })?;

@@ -25,7 +25,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    fn advance(&mut self, bytes: usize) {
+    pub(crate) fn advance(&mut self, bytes: usize) {
         let done_bytes = self.done_bytes.saturating_add(file_length(bytes));
         self.done_bytes = done_bytes.min(self.total_bytes);
     }
