@@ -183,7 +183,6 @@ impl Buffers {
     }
 
     /// Notes that a buffer changed.
-    #[inline]
     pub(crate) fn touch(&mut self, slot: u32) {
         self.revision += 1;
         if self.newest == Some(slot) {

@@ -237,7 +237,6 @@ impl Failures {
     }
 
     /// Gives bytes of a buffer to `claim`, or to nothing. No effect on a buffer that is gone.
-    #[inline]
     pub(crate) fn set(&mut self, key: BufferKey, range: ByteRange, claim: Option<Claim>) {
         let Some(entry) = self.buffers.get_mut(key) else {
             return;
@@ -278,7 +277,6 @@ impl Failures {
 
     /// What carries the failures changed, if it did. The bytes of a unit carry one while its scope is open: they count
     /// where there are scopes besides the one that is being entered or left.
-    #[inline]
     fn note_moved(&mut self, moved: Moved) {
         if moved.of_failures || (moved.of_units && self.graph.has_others_open()) {
             self.graph.note_change();
@@ -302,7 +300,6 @@ impl Failures {
         self.changes = changes;
     }
 
-    #[inline]
     fn gain(&mut self, claim: Claim) {
         match claim {
             Claim::Unit(id) => {
@@ -319,7 +316,6 @@ impl Failures {
     }
 
     /// A unit goes with its last byte, whether it is torn down or will settle, unless something may still ask.
-    #[inline]
     fn lose_span(&mut self, claim: Claim) {
         let Claim::Unit(id) = claim else {
             if let Some(node) = claim.provenance() {

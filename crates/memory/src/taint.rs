@@ -213,7 +213,6 @@ impl Taint {
     /// Gives `range` to `claim`, or to nothing, where no more than one span was there and no more than one
     /// results: the case of every launch that succeeds. `None`, and no effect, in any other case:
     /// [`Taint::set`] does it.
-    #[inline]
     pub(crate) fn set_inline(&mut self, range: ByteRange, claim: Option<Claim>) -> Option<Inline> {
         if range.is_empty() {
             return Some(Inline::UNCHANGED);
@@ -262,7 +261,6 @@ impl Taint {
         }
     }
 
-    #[inline]
     fn put(&mut self, start: u64, end: u64, claim: Claim) {
         self.spans = Spans::One(start, Span { end, claim });
     }
