@@ -1,9 +1,12 @@
 // `npm run bench`: what a crate costs, against a limit or the best known implementation, measured in the same run.
 
 import { mkdirSync, writeFileSync } from "node:fs";
+import { benchDevice } from "./bench/device.mjs";
 import { mustRun, observe, toolEnvironment } from "./command.mjs";
 import { readArguments, runCommand, Stopped, UsageError } from "./entry.mjs";
 import { project } from "./project.mjs";
+import { chromium } from "./setup/chromium.mjs";
+import { nodePackages } from "./setup/node-packages.mjs";
 import { rust } from "./setup/rust.mjs";
 import { setUp } from "./setup/steps.mjs";
 import { wasmBindgen } from "./setup/wasm-bindgen.mjs";
@@ -16,11 +19,15 @@ Ends with status 1 when a goal is missed. Not part of npm test; best on an idle 
 
   memory     the cycle of a launch, claims and lookups on fragmented allocations, a long report, snapshots
   envelope   encoding and decoding 1 KiB to 256 MiB, against one copy and one BLAKE3 pass
+  device     launches and reads in Chromium, against raw wgpu and raw WebGPU in JavaScript
 
   --wasm   of envelope: built for wasm32 with SIMD, under Node.js
   --peer   of memory: against CubeCL's cubecl-server, in one process (builds it first: usually 11 min, once)`;
 
-const CRATES = ["memory", "envelope"];
+const CRATES = ["memory", "envelope", "device"];
+
+/** What a bench in a page needs: it is built for wasm. */
+const forPage = [nodePackages, rust, wasmTarget, wasmBindgen, chromium];
 
 const natively = (crate) => ({
   args: ["bench", "--package", `wellwritten-${crate}`, "--bench", crate, "--locked"],
@@ -62,9 +69,12 @@ await runCommand(async () => {
     throw new UsageError(`There is no bench "${positionals.join(" ")}".\n\n${help}`);
   if ((values.peer && crate !== "memory") || (values.wasm && crate !== "envelope"))
     throw new UsageError(`The bench of ${crate} has no such form.\n\n${help}`);
-  await setUp(values.wasm ? [rust, wasmTarget, wasmBindgen] : [rust]);
+  const inPage = crate === "device";
+  await setUp(inPage ? forPage : values.wasm ? [rust, wasmTarget, wasmBindgen] : [rust]);
   let code;
-  if (values.wasm) {
+  if (inPage) {
+    code = (await benchDevice()) ? 0 : 1;
+  } else if (values.wasm) {
     code = await inWasm(crate);
   } else {
     const { args, env } = values.peer ? againstPeer : natively(crate);

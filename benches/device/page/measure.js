@@ -1,0 +1,149 @@
+// All cases in one page, one after the other; within a case every subject once a round, in changing order.
+
+import { countCalls } from "./call-counts.js";
+import { expectedAfter } from "./kernel.js";
+import { allocations, openSubjects, Target } from "./subjects.js";
+
+const WARM_UP_ROUNDS = 8;
+/** A case ends after so many rounds, or when its time is up and it has the fewest that mean something. */
+const ROUNDS = { fewest: 24, most: 400 };
+
+const CASES = [
+  ...[1, 16, 256].map((launches) => ({ launches })),
+  ...[1, 16, 256].map((launches) => ({ launches, read: Target.Small })),
+  ...[0, 16, 256].map((launches) => ({ launches, read: Target.Large })),
+  { launches: 0, read: Target.Small },
+];
+
+/** Lets everything that the page still has to do be done: the next subject must not pay for it. */
+const nextTask = () =>
+  new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(0);
+  });
+
+/** Milliseconds until `begin` returned, and until the result was there. */
+async function time(subject, { launches, read }) {
+  await nextTask();
+  const start = performance.now();
+  const result = subject.begin(launches, read);
+  const begun = performance.now();
+  await result;
+  return [begun - start, performance.now() - start];
+}
+
+/** Everyone takes every place equally often, and follows every other. */
+function orderOf(subjects, round) {
+  const first = round % subjects.length;
+  const turned = [...subjects.slice(first), ...subjects.slice(0, first)];
+  return Math.floor(round / subjects.length) % 2 === 0 ? turned : turned.reverse();
+}
+
+const equal = (left, right) =>
+  left.length === right.length && left.every((byte, index) => byte === right[index]);
+
+/** Throws unless every subject's bytes are what so many launches make of them. */
+async function demandRightBytes(subjects, target) {
+  const results = [];
+  for (const subject of subjects) {
+    await subject.begin(0, target);
+    results.push(subject.bytes(target));
+    const expected = expectedAfter(subject.launched(target));
+    const written = results.at(-1).subarray(0, expected.length);
+    const untouched = results.at(-1).subarray(expected.length);
+    if (!equal(written, expected) || untouched.some((byte) => byte !== 0))
+      throw new Error(`${subject.name}: wrong bytes after ${subject.launched(target)} launches`);
+  }
+  return results;
+}
+
+/** The comparisons above must notice a wrong kernel and a result that is not everyone's. */
+async function canary(wrong, right) {
+  await wrong.begin(2, Target.Small);
+  const noticed = await demandRightBytes([wrong], Target.Small).then(
+    () => false,
+    ({ message }) => message.startsWith("wrong: wrong bytes"),
+  );
+  if (!noticed) throw new Error("A wrong kernel went unnoticed: the comparison compares nothing.");
+  await right.begin(2, Target.Small);
+  const [bytes] = await demandRightBytes([right], Target.Small);
+  if (equal(bytes, wrong.bytes(Target.Small)))
+    throw new Error("Different bytes pass for equal: the comparison compares nothing.");
+}
+
+async function measureCase(each, compared, besides, milliseconds) {
+  const subjects = each.read === undefined ? [...compared, ...besides] : compared;
+  for (let round = 0; round < WARM_UP_ROUNDS; round += 1) {
+    for (const subject of orderOf(subjects, round)) await time(subject, each);
+  }
+  const [guarded] = compared;
+  const submissionsBefore = guarded.submissions();
+  const times = Object.fromEntries(subjects.map(({ name }) => [name, []]));
+  const end = performance.now() + milliseconds;
+  let rounds = 0;
+  // Whole cycles of the order, so that no place is anyone's more than another's.
+  const cycle = 2 * subjects.length;
+  while (
+    rounds < ROUNDS.most &&
+    (rounds < ROUNDS.fewest || rounds % cycle !== 0 || performance.now() < end)
+  ) {
+    for (const subject of orderOf(subjects, rounds)) {
+      times[subject.name].push(await time(subject, each));
+    }
+    rounds += 1;
+  }
+  const submissions = (guarded.submissions() - submissionsBefore) / rounds;
+  const results = await demandRightBytes(compared, each.read ?? Target.Small);
+  if (results.some((bytes) => !equal(bytes, results[0])))
+    throw new Error("The subjects do not agree on the bytes.");
+  await demandRightBytes(subjects, each.read ?? Target.Small);
+  return { launches: each.launches, read: readName(each.read), rounds, submissions, times };
+}
+
+const readName = (target) => ({ [Target.Small]: "4 KiB", [Target.Large]: "16 MiB" })[target];
+
+/** What one round of a case calls and allocates, by subject. */
+async function profile(subjects, each) {
+  const rows = {};
+  for (const subject of subjects) {
+    const before = allocations();
+    let begun = 0;
+    const calls = await countCalls(async () => {
+      const result = subject.begin(each.launches, each.read);
+      begun = allocations() - before;
+      await result;
+      await nextTask();
+    });
+    rows[subject.name] = { calls, allocations: begun, allocationsInAll: allocations() - before };
+  }
+  return { ...each, read: readName(each.read), subjects: rows };
+}
+
+/** Measures every case for about so long. */
+export async function measure({ millisecondsPerCase }) {
+  if (!crossOriginIsolated)
+    throw new Error("The page is not isolated, so its clock is too coarse.");
+  const { compared, besides, wrong } = await openSubjects();
+  const [, , script] = compared;
+  await canary(wrong, script);
+  // So that all have launched equally often. The guarded device's kernel and buffers are proven after this.
+  for (const subject of [...compared, ...besides]) {
+    if (subject !== script) await subject.begin(2, Target.Small);
+  }
+  const cases = [];
+  for (const each of CASES) {
+    cases.push(await measureCase(each, compared, besides, millisecondsPerCase));
+  }
+  const profiles = [];
+  for (const each of [{ launches: 16 }, { launches: 16, read: Target.Small }]) {
+    profiles.push(
+      await profile(each.read === undefined ? [...compared, ...besides] : compared, each),
+    );
+  }
+  const { vendor, architecture } = (await navigator.gpu.requestAdapter()).info;
+  return { adapter: `${vendor} ${architecture}`, cases, profiles };
+}

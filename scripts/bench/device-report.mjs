@@ -1,0 +1,137 @@
+// What the rounds of `npm run bench -- device` say: medians, ratios round by round, and which goals they miss.
+
+/** The guarded device may cost so much of raw wgpu where a submission has at least so many launches. */
+export const GOAL = { ratio: 1.05, launches: 16 };
+
+export function median(values) {
+  const sorted = values.toSorted((one, other) => one - other);
+  const middle = Math.floor(sorted.length / 2);
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+}
+
+/** The median over the rounds of one subject's time as a share of another's in the same round. */
+export function ratio(times, others) {
+  return median(times.map((time, round) => time / others[round]));
+}
+
+const plural = (count) => (count === 1 ? "1 launch" : `${count} launches`);
+
+/** What a case does, in words. */
+export function nameOf({ launches, read }) {
+  if (read === undefined) return plural(launches);
+  return launches === 0 ? `read ${read}` : `${plural(launches)}, read ${read}`;
+}
+
+/** What a case's rounds come to: `thread` is the time until it was submitted, `whole` until the result was there. */
+export function summarize(measured) {
+  const subjects = Object.entries(measured.times);
+  const part = (index) => {
+    const times = Object.fromEntries(
+      subjects.map(([name, rounds]) => [name, rounds.map((round) => round[index])]),
+    );
+    return {
+      medians: Object.fromEntries(
+        Object.entries(times).map(([name, each]) => [name, median(each)]),
+      ),
+      // One of its own for each, so that a busy moment of the machine counts for both sides or for none.
+      ofWgpu: ratio(times.guarded, times.wgpu),
+      ofScript: ratio(times.guarded, times.script),
+    };
+  };
+  const whole = part(1);
+  const demanded = measured.launches >= GOAL.launches;
+  return {
+    name: nameOf(measured),
+    rounds: measured.rounds,
+    submissions: measured.submissions,
+    thread: part(0),
+    whole,
+    met: demanded ? whole.ofWgpu <= GOAL.ratio : undefined,
+  };
+}
+
+const table = (rows) => {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  const line = (row) =>
+    row
+      .map((cell, column) =>
+        column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]),
+      )
+      .join("  ");
+  return rows.map((row) => `  ${line(row).trimEnd()}`).join("\n");
+};
+
+const milliseconds = (value) => (value === undefined ? "" : value.toFixed(value < 10 ? 3 : 2));
+const share = (value) => `${value.toFixed(2)}x`;
+
+function lines(summaries, part) {
+  const head = ["", "guarded", "wgpu", "JavaScript", "of wgpu", "of JavaScript"];
+  const rows = summaries.map((summary) => {
+    const { medians, ofWgpu, ofScript } = summary[part];
+    const times = [medians.guarded, medians.wgpu, medians.script].map(milliseconds);
+    return [summary.name, ...times, share(ofWgpu), share(ofScript)];
+  });
+  if (part === "thread") return table([head, ...rows]);
+  const verdict = ({ met }) => ({ true: "met", false: "MISSED" })[met] ?? "-";
+  return table([
+    [...head, "goal", "submissions", "rounds"],
+    ...rows.map((row, index) => {
+      const { submissions, rounds } = summaries[index];
+      return [...row, verdict(summaries[index]), submissions.toFixed(1), String(rounds)];
+    }),
+  ]);
+}
+
+function besides(summaries) {
+  const head = ["", "a pass each", "one pass for all", "and a bind group each", "guarded"];
+  const rows = summaries
+    .filter(({ whole }) => whole.medians.wgpuOnePass !== undefined)
+    .map(({ name, thread, whole }) => [
+      name,
+      ...["wgpu", "wgpuOnePass", "wgpuBindGroups", "guarded"].map(
+        (subject) =>
+          `${milliseconds(thread.medians[subject])} / ${milliseconds(whole.medians[subject])}`,
+      ),
+    ]);
+  return table([head, ...rows]);
+}
+
+function profileLines(profile) {
+  const subjects = Object.entries(profile.subjects);
+  const methods = new Set(subjects.flatMap(([, { calls }]) => Object.keys(calls)));
+  const counts = [...methods].map((method) => [
+    method,
+    ...subjects.map(([, { calls }]) => String(calls[method] ?? 0)),
+  ]);
+  const allocated = (key) => subjects.map(([, figures]) => String(figures[key]));
+  return table([
+    [nameOf(profile), ...subjects.map(([name]) => name)],
+    ...counts,
+    ["allocations in wasm until submitted", ...allocated("allocations")],
+    ["allocations in wasm in all", ...allocated("allocationsInAll")],
+  ]);
+}
+
+/** The whole report, and whether every goal is met. */
+export function report({ adapter, cases, profiles }, browser) {
+  const summaries = cases.map(summarize);
+  const missed = summaries.filter(({ met }) => met === false);
+  const metCount = summaries.filter(({ met }) => met).length;
+  const text = `Chromium ${browser}, ${adapter}; ms, medians; ratios: the median over the rounds, all in turn in one page
+
+A compute pass for each launch, everywhere. Until the result is known and the GPU is done; the goal is ${GOAL.ratio}x of wgpu
+from ${GOAL.launches} launches on. wgpu and JavaScript need one submission; of ours, at most 64 launches share one.
+${lines(summaries, "whole")}
+
+Of which on the thread, until everything is submitted (no goal)
+${lines(summaries, "thread")}
+
+For comparison: wgpu encoded otherwise; until submitted / in all
+${besides(summaries)}
+
+Calls into JavaScript and allocations of one round, counted apart
+${profiles.map(profileLines).join("\n\n")}
+
+${metCount} goals met, ${missed.length} missed${missed.map(({ name, whole }) => `\n  missed  ${name}: ${share(whole.ofWgpu)} of wgpu, to be at most ${GOAL.ratio}x`).join("")}`;
+  return { text, met: missed.length === 0 && metCount > 0 };
+}
