@@ -13,7 +13,7 @@ export const project = {
   toolsBin: `${root}/.tools/bin`,
   nodeModules: `${root}/node_modules`,
   wasmCrate: `${root}/crates/web`,
-  /** The wasm module with its glue and types; `#wasm` in package.json points into it. */
+  /** The wasm modules with their glue and types; `#wasm/...` in package.json points into it. */
   wasmOut: `${root}/dist/wasm`,
   /** The page that `npm start` serves. */
   pageOut: `${root}/dist/app`,

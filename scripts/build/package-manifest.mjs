@@ -1,3 +1,5 @@
+import { wasmModules } from "./wasm.mjs";
+
 /** Packages that the text of a TypeScript declaration file imports, without relative and `#` imports. */
 export function packagesImportedBy(declarations) {
   const specifiers = declarations.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*["']([^"'.#/][^"']*)["']/g);
@@ -32,8 +34,10 @@ export function packageManifest(workspace, lock, declarations) {
       "./manifest.schema.json": "./manifest.schema.json",
       "./package.json": "./package.json",
     },
-    // The published types name the types of the wasm module's glue this way.
-    imports: { "#wasm": { types: "./types/wellwritten_web.d.ts" } },
+    // The published types name the types of the wasm modules' glue this way.
+    imports: Object.fromEntries(
+      wasmModules.map(({ name, stem }) => [`#wasm/${name}`, { types: `./types/${stem}.d.ts` }]),
+    ),
     types: "./types/index.d.ts",
     dependencies,
   };

@@ -7,7 +7,7 @@ import { packageManifest, packagesImportedBy, withExtensions } from "./package-m
 const declarations = `
 import { LitElement } from "lit";
 import type { Port } from './session-worker.ts';
-import init from "#wasm";
+import init from "#wasm/page";
 import "@scope/side/effect.js";
 export * from "../format/byte-state";
 export declare const s: import("@preact/signals-core").Signal<number>;

@@ -1,5 +1,5 @@
 // Stage 2: the npm package that others install, in pkg: the library as one module, its workers as files beside it,
-// the wasm module, types, the JSON Schema of a manifest, licences.
+// the wasm modules, types, the JSON Schema of a manifest, licences.
 
 import {
   copyFileSync,
@@ -17,7 +17,7 @@ import { mustRun } from "../command.mjs";
 import { project } from "../project.mjs";
 import { packageManifest, withExtensions } from "./package-manifest.mjs";
 import { digestOf } from "./stage.mjs";
-import { wasmModule } from "./wasm.mjs";
+import { wasmModules } from "./wasm.mjs";
 
 const sources = `${project.root}/web/src`;
 
@@ -83,10 +83,12 @@ export const packageStage = {
     for (const [source, output] of modules())
       await build(packageConfig(`${sources}/${source}`, output, aside));
 
-    copyFileSync(wasmModule, `${aside}/wellwritten_web_bg.wasm`);
     copyFileSync(`${sources}/generated/manifest.schema.json`, `${aside}/manifest.schema.json`);
     cpSync(types, `${aside}/types`, { recursive: true });
-    copyFileSync(`${project.wasmOut}/wellwritten_web.d.ts`, `${aside}/types/wellwritten_web.d.ts`);
+    for (const { stem } of wasmModules) {
+      copyFileSync(`${project.wasmOut}/${stem}_bg.wasm`, `${aside}/${stem}_bg.wasm`);
+      copyFileSync(`${project.wasmOut}/${stem}.d.ts`, `${aside}/types/${stem}.d.ts`);
+    }
     for (const file of ["LICENSE-MIT", "LICENSE-APACHE"])
       copyFileSync(`${project.root}/${file}`, `${aside}/${file}`);
     // web/README.md is the package's; without one, the project's own says the most.

@@ -3,14 +3,15 @@
 import { readableDuration } from "../duration.mjs";
 import { packageStage } from "./package.mjs";
 import { pageStage } from "./page.mjs";
-import { compareWithBudget, weigh } from "./size-budget.mjs";
+import { compareWithBudget, WASM_BUDGETS, weigh } from "./size-budget.mjs";
 import { bringUpToDate } from "./stage.mjs";
-import { wasmModule, wasmStage } from "./wasm.mjs";
+import { wasmModules, wasmStage } from "./wasm.mjs";
 
-/** Brings the wasm module up to date and holds it against its size budget. */
+/** Brings the wasm modules up to date and holds each against its size budget. */
 export async function buildWasm() {
   await bringUpToDate(wasmStage);
-  console.log(`    ${compareWithBudget(weigh(wasmModule))}`);
+  for (const { name, path } of wasmModules)
+    console.log(`    ${compareWithBudget(name, weigh(path), WASM_BUDGETS[name])}`);
 }
 
 /** Brings everything up to date and says how long it took. */

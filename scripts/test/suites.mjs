@@ -1,6 +1,7 @@
 // The suites of `npm test`, in the order in which they run: what is quickest to fail comes first.
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { wasmModules } from "../build/wasm.mjs";
 import { observe, toolEnvironment } from "../command.mjs";
 import { readableDuration } from "../duration.mjs";
 import { project } from "../project.mjs";
@@ -114,6 +115,17 @@ function lintChecks() {
   const wasmChecks = hasClippyForWasm()
     ? [
         ["clippy for wasm32", "cargo", ["clippy", ...portable, ...wasm, ...strict]],
+        // Built alone, a module may leave something unused that the other needs.
+        ...wasmModules.map(({ name }) => [
+          `clippy for wasm32, module ${name} alone`,
+          "cargo",
+          [
+            "clippy",
+            ...["-p", packageOf(project.wasmCrate), "--no-default-features", "--features", name],
+            ...wasm,
+            ...strict,
+          ],
+        ]),
         [
           "clippy for wasm32, tests",
           "cargo",

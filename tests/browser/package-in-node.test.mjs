@@ -84,7 +84,7 @@ test("a module that is not there, or is none, fails by name and can be tried aga
       loadWellwritten({ wasmUrl }).then(() => "loaded", (error) => error.code + " " + error.context.wasmUrl);
     const missing = await code("nowhere.wasm");
     const none = await code("wellwritten.js");
-    const found = await code(import.meta.resolve("wellwritten").replace(/wellwritten.js$/, "wellwritten_web_bg.wasm"));
+    const found = await code(import.meta.resolve("wellwritten").replace(/wellwritten.js$/, "wellwritten_page_bg.wasm"));
     console.log(JSON.stringify({ missing, none, found, works: describeEnvelope(new Uint8Array()).refusal.rule }));
   `);
   assert.deepEqual(found, {

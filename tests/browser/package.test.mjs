@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
+import { wasmModules } from "../../scripts/build/wasm.mjs";
 import { browserFlags } from "../../scripts/test/browser-flags.mjs";
 
 const root = new URL("../../", import.meta.url);
@@ -77,9 +78,11 @@ function compilerOn(file) {
 }
 
 test("every type the package's declarations name is declared", () => {
-  const declarations = fileURLToPath(new URL("pkg/types/wellwritten_web.d.ts", root));
-  const { status, stdout } = compilerOn(declarations);
-  assert.equal(status, 0, stdout);
+  for (const { stem } of wasmModules) {
+    const declarations = fileURLToPath(new URL(`pkg/types/${stem}.d.ts`, root));
+    const { status, stdout } = compilerOn(declarations);
+    assert.equal(status, 0, stdout);
+  }
   const folder = mkdtempSync(`${tmpdir()}/declarations-`);
   const dangling = `${folder}/dangling.d.ts`;
   writeFileSync(dangling, "export type Spec = { kernel: KernelNobodyDeclared };\n");

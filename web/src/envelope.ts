@@ -4,9 +4,8 @@ import type {
   EnvelopeLayout,
   Manifest,
   PayloadPlace,
-  PhaseEdge,
   VerifiedEnvelope,
-} from "#wasm";
+} from "#wasm/page";
 import { callWasm } from "./load-wellwritten.ts";
 import { WellwrittenError } from "./wellwritten-error.ts";
 
@@ -77,11 +76,6 @@ export function compareCompatibility(
   running: Compatibility,
 ): CompatibilityDifference[] {
   return callWasm((wasm) => wasm.compareCompatibility(stored, running));
-}
-
-/** Every legal phase transition of a session, with what it needs. */
-export function phaseEdges(): PhaseEdge[] {
-  return callWasm((wasm) => wasm.phaseEdges());
 }
 
 /** Anything else, an `ArrayBuffer` for one, would reach wasm as no bytes at all. */

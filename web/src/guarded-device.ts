@@ -10,8 +10,9 @@ import type {
   WasmDevice,
   WasmKernel,
   WasmSlice,
-} from "#wasm";
-import { callWasm, type LoadOptions, loadWellwritten, wasm } from "./load-wellwritten.ts";
+} from "#wasm/page";
+import { callWasm, loadWellwritten, wasm } from "./load-wellwritten.ts";
+import type { LoadOptions } from "./start-wasm.ts";
 import { TypedEventTarget } from "./typed-event-target.ts";
 import { WellwrittenError } from "./wellwritten-error.ts";
 

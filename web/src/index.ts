@@ -9,8 +9,6 @@ export type {
   AgentEntry,
   BackendInfo,
   BrokenRule,
-  CheckpointOptions,
-  CompareOptions,
   Compatibility,
   CompatibilityDifference,
   CompatibilityField,
@@ -23,40 +21,44 @@ export type {
   EnvironmentEntry,
   ExecutorEntry,
   FailureGraph,
-  FaultInfo,
-  FaultSpec,
-  GenerationInfo,
   GuardedDeviceOptions,
   LayoutPart,
   LayoutRefusal,
-  ListedGeneration,
   Manifest,
-  OpenReport,
   PartKind,
   PartState,
   PayloadRow,
-  Phase,
-  PhaseEdge,
   PortBinding,
   RationalNs,
+  Scope,
+  TaintSpan,
+  TaintState,
+  UnwrittenReport,
+  WellwrittenErrorCode,
+} from "#wasm/page";
+export type {
+  CheckpointOptions,
+  CompareOptions,
+  FaultInfo,
+  FaultSpec,
+  GenerationInfo,
+  ListedGeneration,
+  OpenReport,
+  Phase,
+  PhaseEdge,
   RestoreOptions,
   RestoreReport,
   SaveOutcome,
-  Scope,
   SessionBuffer,
   SessionConfig,
   SessionRunOptions,
   SessionStatus,
   StoreUsage,
-  TaintSpan,
-  TaintState,
   TraceDiff,
   TraceRecord,
-  UnwrittenReport,
   VerifyReport,
   WebSessionEvent,
-  WellwrittenErrorCode,
-} from "#wasm";
+} from "#wasm/session";
 export { define, openInspector } from "./define.ts";
 export {
   compareCompatibility,
@@ -65,7 +67,6 @@ export {
   decodeEnvelope,
   describeEnvelope,
   encodeEnvelope,
-  phaseEdges,
 } from "./envelope.ts";
 export {
   createGuardedDevice,
@@ -78,7 +79,7 @@ export {
   type WgslKernel,
 } from "./guarded-device.ts";
 export type { PanelName, WellwrittenInspector } from "./inspector/wellwritten-inspector.ts";
-export { type LoadOptions, loadWellwritten } from "./load-wellwritten.ts";
+export { loadWellwritten } from "./load-wellwritten.ts";
 export { type JSONSchema, manifestSchema } from "./manifest-schema.ts";
 export {
   createSession,
@@ -87,6 +88,7 @@ export {
   type SessionOptions,
   type TaintRange,
 } from "./session.ts";
+export type { LoadOptions } from "./start-wasm.ts";
 export {
   type ContextOf,
   type ErrorCode,

@@ -1,55 +1,26 @@
-import init, * as glue from "#wasm";
+import start, * as glue from "#wasm/page";
+import { type LoadOptions, startWasm } from "./start-wasm.ts";
 import { WellwrittenError } from "./wellwritten-error.ts";
-
-/** Where the wasm module comes from; by default, beside the package's own script. */
-export interface LoadOptions {
-  wasmUrl?: string | URL;
-}
 
 let loading: Promise<void> | undefined;
 let loaded = false;
 
 /**
- * Loads the wasm module in this thread, once: later calls return the first call's promise. A failed load
- * (code `LOAD_FAILED`) is forgotten, so that it can be tried again.
+ * Loads the wasm module of envelopes and guarded devices in this thread, once: later calls return the first call's
+ * promise. A failed load (code `LOAD_FAILED`) is forgotten, so that it can be tried again. A session needs none of
+ * it: its worker loads a module of its own.
  */
 export function loadWellwritten(options: LoadOptions = {}): Promise<void> {
-  loading ??= start(options).catch((thrown: unknown) => {
-    loading = undefined;
-    throw thrown;
-  });
+  loading ??= startWasm(start, "wellwritten_page_bg.wasm", options).then(
+    () => {
+      loaded = true;
+    },
+    (thrown: unknown) => {
+      loading = undefined;
+      throw thrown;
+    },
+  );
   return loading;
-}
-
-async function start({ wasmUrl }: LoadOptions): Promise<void> {
-  try {
-    const source = wasmFromDisk(wasmUrl) ?? wasmUrl;
-    await init(source === undefined ? undefined : { module_or_path: source });
-    loaded = true;
-  } catch (thrown) {
-    const cause = thrown instanceof Error ? thrown.message : String(thrown);
-    throw new WellwrittenError("LOAD_FAILED", `The wasm module could not be started: ${cause}`, {
-      wasmUrl: wasmUrl === undefined ? null : String(wasmUrl),
-    });
-  }
-}
-
-/** What of Node this module uses, where it runs there. */
-interface NodeProcess {
-  getBuiltinModule?(name: "node:fs"): { readFileSync(url: URL): Uint8Array<ArrayBuffer> };
-}
-
-/**
- * The module's bytes where they are a file on this machine, which `fetch` does not read: in Node. Asking the process
- * for the file system, rather than importing it, leaves nothing for a bundler to stumble over.
- */
-function wasmFromDisk(wasmUrl: string | URL | undefined): Uint8Array<ArrayBuffer> | undefined {
-  const { process } = globalThis as { process?: NodeProcess };
-  const files = process?.getBuiltinModule?.("node:fs");
-  if (files === undefined) return undefined;
-  const beside = import.meta.url;
-  const url = new URL(wasmUrl ?? "wellwritten_web_bg.wasm", beside);
-  return url.protocol === "file:" ? files.readFileSync(url) : undefined;
 }
 
 /** The wasm exports of this thread; throws `NOT_LOADED` before {@link loadWellwritten} has resolved. */

@@ -1,4 +1,4 @@
-import type { SessionConfig, WasmSession, WebSessionEvent } from "#wasm";
+import type { SessionConfig, WasmSession, WebSessionEvent } from "#wasm/session";
 import type { Outcome, WireError } from "./outcome.ts";
 
 /** The methods of the wasm session that the page may call. */

@@ -1,6 +1,5 @@
 import { expose, transfer } from "comlink";
-import type { SessionConfig, WasmSession, WebSessionEvent } from "#wasm";
-import { loadWellwritten, wasm } from "./load-wellwritten.ts";
+import start, { type SessionConfig, WasmSession, type WebSessionEvent } from "#wasm/session";
 import { type Outcome, settle, toWire } from "./outcome.ts";
 import type {
   MethodArguments,
@@ -9,6 +8,7 @@ import type {
   SessionPort,
   WorkerNotice,
 } from "./session-port.ts";
+import { startWasm } from "./start-wasm.ts";
 import { WellwrittenError } from "./wellwritten-error.ts";
 
 let session: WasmSession | undefined;
@@ -80,8 +80,8 @@ function withTransfer<T>(outcome: Outcome<T>): Outcome<T> {
 const port: SessionPort = {
   open(config: SessionConfig, wasmUrl: string | null) {
     return guarded(async () => {
-      await loadWellwritten(wasmUrl === null ? {} : { wasmUrl });
-      const live = await wasm().WasmSession.create(config, onEvent);
+      await startWasm(start, "wellwritten_session_bg.wasm", wasmUrl === null ? {} : { wasmUrl });
+      const live = await WasmSession.create(config, onEvent);
       session = live;
       return live.sessionId;
     });

@@ -1,8 +1,8 @@
 import { type Remote, releaseProxy, wrap } from "comlink";
+import type { FailureGraph, TaintSpan } from "#wasm/page";
 import type {
   CheckpointOptions,
   CompareOptions,
-  FailureGraph,
   FaultInfo,
   FaultSpec,
   ListedGeneration,
@@ -15,12 +15,11 @@ import type {
   SessionRunOptions,
   SessionStatus,
   StoreUsage,
-  TaintSpan,
   TraceDiff,
   TraceRecord,
   VerifyReport,
   WebSessionEvent,
-} from "#wasm";
+} from "#wasm/session";
 import { fromWire, type Outcome, unwrap } from "./outcome.ts";
 import type {
   MethodArguments,
@@ -45,7 +44,7 @@ export interface TaintRange {
   spans?: number;
 }
 
-/** How to open a session: the part Rust knows, and where the wasm module is. */
+/** How to open a session: the part Rust knows, and where the wasm module of sessions is. */
 export interface SessionOptions extends SessionConfig {
   wasmUrl?: string | URL;
 }
@@ -304,7 +303,7 @@ export function createSession(options: SessionOptions = {}): Promise<Session> {
   return Session.open(options, worker);
 }
 
-/** The wasm module's address for the worker, whose own base is another. */
+/** The address of the wasm module of sessions for the worker, whose own base is another. */
 function absolute(wasmUrl: string | URL | undefined): string | null {
   if (wasmUrl === undefined) return null;
   const base = "document" in globalThis ? document.baseURI : location.href;

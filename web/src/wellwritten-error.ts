@@ -1,4 +1,4 @@
-import type { BrokenRule, WellwrittenErrorCode } from "#wasm";
+import type { BrokenRule, WellwrittenErrorCode } from "#wasm/page";
 
 /** The codes raised on this side, before or around wasm; Rust's own are `WellwrittenErrorCode`. */
 export type HostErrorCode =

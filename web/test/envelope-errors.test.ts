@@ -1,6 +1,6 @@
 import "./wasm-from-disk.ts";
 import { describe, expect, it } from "vitest";
-import type { Manifest } from "#wasm";
+import type { Manifest } from "#wasm/page";
 import {
   compareCompatibility,
   decodeEnvelope,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { EnvelopeLayout } from "#wasm";
+import type { EnvelopeLayout } from "#wasm/page";
 import { manifestOf, readEnvelopeFile, scaled } from "../src/format/envelope-file.ts";
 
 const text = (value: string) => new TextEncoder().encode(value);

@@ -1,7 +1,7 @@
 /// <reference types="vite/client" />
 import "./wasm-from-disk.ts";
 import { describe, expect, it } from "vitest";
-import type { BrokenRule, EnvelopeRule, Manifest } from "#wasm";
+import type { BrokenRule, EnvelopeRule, Manifest } from "#wasm/page";
 import { decodeEnvelope, describeEnvelope, encodeEnvelope } from "../src/envelope.ts";
 import { WellwrittenError } from "../src/wellwritten-error.ts";
 import { fromBase64 } from "./base64.ts";

@@ -2,7 +2,7 @@
 import "./wasm-from-disk.ts";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import type { BrokenRule } from "#wasm";
+import type { BrokenRule } from "#wasm/page";
 import { decodeEnvelope } from "../src/envelope.ts";
 import { type JSONSchema, manifestSchema } from "../src/manifest-schema.ts";
 import type { WellwrittenError } from "../src/wellwritten-error.ts";

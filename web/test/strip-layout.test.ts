@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TaintSpan, TaintState } from "#wasm";
+import type { TaintSpan, TaintState } from "#wasm/page";
 import { STATES_BY_SEVERITY } from "../src/format/byte-state.ts";
 import { byteAt, layoutStrip, pan, pixelOf, zoom } from "../src/format/strip-layout.ts";
 

@@ -158,6 +158,7 @@ pub fn whole_number(what: &str, value: f64) -> WebResult<u64> {
 }
 
 /// A `bigint` that must fit 64 bits. Left to wasm-bindgen, 2^64 would become 0.
+#[cfg(feature = "session")]
 pub fn unsigned(what: &str, value: BigInt) -> WebResult<u64> {
     u64::try_from(value).map_err(|value| {
         WebError::new(

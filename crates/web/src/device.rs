@@ -4,61 +4,17 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use js_sys::{Array, Function, Promise, Uint8Array, Uint32Array};
-use serde::Deserialize;
-use tsify::Tsify;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::future_to_promise;
 use wellwritten_device::{
     Access, Binding, BufferBinding, DeviceEvent, GuardedBuffer, GuardedDevice, HostKernelError,
-    HostLaunch, Kernel, KernelSource, RequiredLimits, Spawner, WebGpuOptions,
+    HostLaunch, Kernel, KernelSource,
 };
 
 use crate::convert::{from_js, to_js, whole_number};
 use crate::error::{WebError, WebResult, WellwrittenErrorCode};
-
-/// Which backend to compute on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Tsify)]
-#[serde(rename_all = "lowercase")]
-pub enum BackendChoice {
-    /// WebGPU where there is an adapter, otherwise the CPU, which says why.
-    #[default]
-    Auto,
-    /// WebGPU or an error.
-    Webgpu,
-    /// The CPU.
-    Cpu,
-}
-
-/// Options of `createGuardedDevice`.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Tsify)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct GuardedDeviceOptions {
-    /// Default: `auto`.
-    #[tsify(optional)]
-    pub backend: BackendChoice,
-    /// Limits above WebGPU's defaults.
-    #[tsify(optional)]
-    pub required_limits: RequiredLimits,
-}
-
-/// Opens a device as chosen.
-pub async fn open_device(options: GuardedDeviceOptions) -> WebResult<GuardedDevice> {
-    if options.backend == BackendChoice::Cpu {
-        return Ok(GuardedDevice::cpu());
-    }
-    let spawner = Spawner::new(wasm_bindgen_futures::spawn_local);
-    let webgpu = WebGpuOptions {
-        required_limits: options.required_limits,
-    };
-    match GuardedDevice::webgpu(webgpu, spawner).await {
-        Ok(device) => Ok(device),
-        Err(error) if options.backend == BackendChoice::Auto => {
-            Ok(GuardedDevice::cpu_because(Some(error.to_string())))
-        }
-        Err(error) => Err(error.into()),
-    }
-}
+use crate::open_device::{GuardedDeviceOptions, open_device};
 
 /// A guarded device. The package wraps it as `GuardedDevice`.
 #[wasm_bindgen]

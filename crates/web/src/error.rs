@@ -1,6 +1,9 @@
 //! The one conversion from an error of any crate to a JavaScript `Error` with `code`, `message` and
 //! `context`.
 
+#[cfg(feature = "session")]
+mod of_sessions;
+
 use js_sys::{Error, Reflect};
 use serde::Serialize;
 use tsify::Tsify;
@@ -8,8 +11,6 @@ use wasm_bindgen::JsValue;
 use wellwritten_device::{DeviceError, ReadError};
 use wellwritten_envelope::{BrokenRule, EncodeError, EnvelopeError};
 use wellwritten_memory::HandleError;
-use wellwritten_session::{ErrorCode, SessionError};
-use wellwritten_store::{LockError, MediumError, ReadError as GenerationError, StoreError};
 
 use crate::convert::to_js;
 
@@ -149,84 +150,5 @@ impl From<EncodeError> for WebError {
             error.to_string(),
         )
         .with_context(&error.broken_rule())
-    }
-}
-
-impl From<SessionError> for WebError {
-    fn from(error: SessionError) -> Self {
-        use WellwrittenErrorCode as Code;
-        let message = match &error {
-            // The protocol's code and certainty are for programs; a person gets the participant's words.
-            SessionError::Refused { participant, error } => {
-                format!("{participant} refused: {}", error.message)
-            }
-            other => other.to_string(),
-        };
-        let code = match &error {
-            // State bytes that do not read cleanly: the detail is the report.
-            SessionError::Refused { error, .. }
-                if error.code == ErrorCode::BufferInvalid && error.detail.is_some() =>
-            {
-                Code::Unwritten
-            }
-            SessionError::EpochFailed(record) => {
-                return Self::new(Code::EpochFailed, message).with_context(record.as_ref());
-            }
-            SessionError::Store { .. } => Code::StoreFailed,
-            SessionError::Select { .. } | SessionError::NoStore => Code::NoGeneration,
-            SessionError::Incompatible { .. }
-            | SessionError::Identity { .. }
-            | SessionError::CoordinatorPayload { .. }
-            | SessionError::Envelope { .. } => Code::Incompatible,
-            other => match other.code() {
-                ErrorCode::InvalidPhase => Code::InvalidPhase,
-                ErrorCode::Busy => Code::Busy,
-                ErrorCode::Unsupported => Code::Unsupported,
-                _ => Code::InvalidArgument,
-            },
-        };
-        let web = Self::new(code, message);
-        match error.detail() {
-            Some(detail) => web.with_context(detail),
-            None => web,
-        }
-    }
-}
-
-impl From<StoreError> for WebError {
-    fn from(error: StoreError) -> Self {
-        let code = match &error {
-            StoreError::Lock {
-                source: LockError::Held { .. },
-            } => WellwrittenErrorCode::StoreLocked,
-            StoreError::KeepGenerations { .. } => WellwrittenErrorCode::InvalidArgument,
-            _ => WellwrittenErrorCode::StoreFailed,
-        };
-        let message = match code {
-            WellwrittenErrorCode::StoreLocked => {
-                "this session's store is open in another tab; close it there, then try again"
-                    .to_owned()
-            }
-            _ => error.to_string(),
-        };
-        Self::new(code, message)
-    }
-}
-
-impl From<MediumError> for WebError {
-    fn from(error: MediumError) -> Self {
-        Self::new(WellwrittenErrorCode::StoreFailed, error.to_string())
-    }
-}
-
-impl From<GenerationError> for WebError {
-    fn from(error: GenerationError) -> Self {
-        let code = match &error {
-            GenerationError::Unknown { .. } | GenerationError::RotatedOut { .. } => {
-                WellwrittenErrorCode::NoGeneration
-            }
-            _ => WellwrittenErrorCode::StoreFailed,
-        };
-        Self::new(code, error.to_string())
     }
 }

@@ -1,9 +1,9 @@
 //! The wasm-bindgen surface of Wellwritten.
 //!
-//! **Mental model.** One wasm instance per worker or page. A session's worker exports one
-//! [`WasmSession`](session::WasmSession); a page or a worker of its own can export guarded devices
-//! ([`WasmDevice`](device::WasmDevice)) and read envelopes. The TypeScript package wraps all of it;
-//! what is here parses, calls, converts, and nothing else.
+//! **Mental model.** One crate, two wasm modules, so that nobody downloads what they do not call: feature
+//! `page` is guarded devices (`WasmDevice`) and envelopes, for a page, a worker or Node; feature `session` is
+//! one `WasmSession`, for the session's own worker. Tests build both at once. The TypeScript package wraps all
+//! of it; what is here parses, calls, converts, and nothing else.
 //!
 //! **Who is responsible.** Arguments are validated here as far as their shape goes; everything they mean
 //! is validated by the crate that owns it. Errors become JavaScript `Error`s in one place, with `code`,
@@ -21,20 +21,33 @@
               and values owned"
 )]
 
+#[cfg(feature = "page")]
 pub mod device;
+#[cfg(feature = "page")]
 pub mod envelope;
 pub mod error;
+pub mod open_device;
+#[cfg(feature = "session")]
 pub mod opfs;
+#[cfg(feature = "session")]
 pub mod session;
+#[cfg(feature = "session")]
 pub mod web_clock;
 
+#[cfg(feature = "session")]
 mod arena_participants;
 mod convert;
+#[cfg(feature = "session")]
 mod fault;
+#[cfg(feature = "session")]
 mod session_config;
+#[cfg(feature = "session")]
 mod session_event;
+#[cfg(feature = "session")]
 mod session_host;
+#[cfg(feature = "session")]
 mod session_medium;
+#[cfg(feature = "session")]
 mod session_status;
 
 use wasm_bindgen::prelude::wasm_bindgen;

@@ -214,7 +214,7 @@ impl WasmSession {
     /// Every legal edge between phases, with what it needs.
     #[wasm_bindgen(js_name = phaseEdges, unchecked_return_type = "PhaseEdge[]")]
     pub fn phase_edges(&self) -> JsValue {
-        phase_edges()
+        to_js(&PhaseEdge::all())
     }
 
     /// Every live buffer.
@@ -440,12 +440,6 @@ impl WasmSession {
             host.close().await;
         }
     }
-}
-
-/// Every legal edge between phases, with what it needs.
-#[wasm_bindgen(js_name = phaseEdges, unchecked_return_type = "PhaseEdge[]")]
-pub fn phase_edges() -> JsValue {
-    to_js(&PhaseEdge::all())
 }
 
 fn parse_id(text: &str) -> WebResult<Id> {

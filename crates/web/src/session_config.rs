@@ -6,7 +6,7 @@ use wellwritten_arena::{ArenaConfig, DEFAULT_MASTER_SEED, EpisodeEnd};
 use wellwritten_envelope::Id;
 use wellwritten_session::PortBinding;
 
-use crate::device::BackendChoice;
+use crate::open_device::BackendChoice;
 
 /// Which world to run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Tsify)]

@@ -16,9 +16,9 @@ use wellwritten_session::{
 use wellwritten_store::{GenerationInfo, MemoryMedium, OpenReport, Store, StoreConfig};
 
 use crate::arena_participants::ArenaParticipants;
-use crate::device::{GuardedDeviceOptions, open_device};
 use crate::error::{WebError, WebResult, WellwrittenErrorCode};
 use crate::fault::FaultSpec;
+use crate::open_device::{GuardedDeviceOptions, open_device};
 use crate::opfs::OpfsMedium;
 use crate::session_config::{ResumePolicy, SessionConfig, StoreChoice};
 use crate::session_event::{EventSink, WebSessionEvent};

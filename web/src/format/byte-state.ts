@@ -1,4 +1,4 @@
-import type { TaintState } from "#wasm";
+import type { TaintState } from "#wasm/page";
 
 /** What each state of a byte means, in the words the inspector uses everywhere. */
 export const BYTE_STATES: Record<TaintState, { readonly label: string; readonly meaning: string }> =

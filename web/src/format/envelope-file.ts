@@ -1,4 +1,4 @@
-import type { EnvelopeLayout, LayoutPart } from "#wasm";
+import type { EnvelopeLayout, LayoutPart } from "#wasm/page";
 
 /** The first characters of an envelope's magic, `FLYSESS1`, in base64. */
 const BASE64_MAGIC = "RkxZU0VTUz";

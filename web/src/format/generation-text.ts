@@ -1,4 +1,4 @@
-import type { ListedGeneration, OpenReport } from "#wasm";
+import type { ListedGeneration, OpenReport } from "#wasm/session";
 import { formatCount, plural } from "./quantity.ts";
 
 /** Where a generation lies: `boundary 10, e1`, and whether that future was abandoned. */

@@ -1,4 +1,4 @@
-import type { TaintSpan, TaintState } from "#wasm";
+import type { TaintSpan, TaintState } from "#wasm/page";
 import { STATES_BY_SEVERITY } from "./byte-state.ts";
 
 /** The part of a buffer that a strip shows: bytes `start..end`, never empty. */

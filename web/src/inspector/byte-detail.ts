@@ -1,5 +1,6 @@
 import { css, html, nothing } from "lit";
-import type { ReportedFailure, SessionBuffer, UnwrittenReport } from "#wasm";
+import type { ReportedFailure, UnwrittenReport } from "#wasm/page";
+import type { SessionBuffer } from "#wasm/session";
 import { BYTE_STATES, countByState } from "../format/byte-state.ts";
 import { quoted, sentence } from "../format/error-advice.ts";
 import { hexRows } from "../format/hex-view.ts";

@@ -1,5 +1,5 @@
 import { css, html, nothing, type PropertyDeclarations, svg } from "lit";
-import type { EnvelopeLayout, LayoutPart } from "#wasm";
+import type { EnvelopeLayout, LayoutPart } from "#wasm/page";
 import { describeEnvelope } from "../envelope.ts";
 import { describeState, manifestOf, readEnvelopeFile, scaled } from "../format/envelope-file.ts";
 import { sentence } from "../format/error-advice.ts";

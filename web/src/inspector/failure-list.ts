@@ -1,5 +1,5 @@
 import { css, html, nothing } from "lit";
-import type { GraphFailure, GraphStep } from "#wasm";
+import type { GraphFailure, GraphStep } from "#wasm/page";
 import { sentence } from "../format/error-advice.ts";
 import { formatOffset, plural } from "../format/quantity.ts";
 import { ModelElement } from "./model-element.ts";

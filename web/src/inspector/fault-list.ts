@@ -1,5 +1,5 @@
 import { css, html, nothing } from "lit";
-import type { FaultInfo, FaultSpec } from "#wasm";
+import type { FaultInfo, FaultSpec } from "#wasm/session";
 import { ModelElement } from "./model-element.ts";
 import { parts } from "./theme.ts";
 

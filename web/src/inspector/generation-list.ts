@@ -1,5 +1,5 @@
 import { css, html, nothing } from "lit";
-import type { ListedGeneration, StoreUsage } from "#wasm";
+import type { ListedGeneration, StoreUsage } from "#wasm/session";
 import { markOf, openingText, placeText } from "../format/generation-text.ts";
 import { formatCount, formatSize } from "../format/quantity.ts";
 import { ModelElement } from "./model-element.ts";

@@ -1,6 +1,6 @@
 import { batch, signal } from "@preact/signals-core";
+import type { FailureGraph } from "#wasm/page";
 import type {
-  FailureGraph,
   FaultInfo,
   ListedGeneration,
   PhaseChange,
@@ -8,7 +8,7 @@ import type {
   SessionBuffer,
   SessionStatus,
   TraceRecord,
-} from "#wasm";
+} from "#wasm/session";
 import { type Advice, adviseOn } from "../format/error-advice.ts";
 import type { Window } from "../format/strip-layout.ts";
 import type { Session } from "../session.ts";

@@ -1,5 +1,5 @@
 import { css, html, nothing, svg } from "lit";
-import type { Phase, PhaseChange, PhaseEdge } from "#wasm";
+import type { Phase, PhaseChange, PhaseEdge } from "#wasm/session";
 import { ModelElement } from "./model-element.ts";
 import { DIAGRAM, edgePath, NODE, type PhasePlace, PLACES } from "./phase-layout.ts";
 import { parts } from "./theme.ts";

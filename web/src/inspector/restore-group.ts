@@ -1,4 +1,4 @@
-import type { RestoreReport } from "#wasm";
+import type { RestoreReport } from "#wasm/session";
 import type { Session } from "../session.ts";
 
 /** Whether a restore is legal now: after a failure, or before a run has begun. */

@@ -1,4 +1,4 @@
-import type { SaveOutcome } from "#wasm";
+import type { SaveOutcome } from "#wasm/session";
 import type { Session } from "../session.ts";
 import { WellwrittenError } from "../wellwritten-error.ts";
 

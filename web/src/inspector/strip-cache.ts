@@ -1,4 +1,5 @@
-import type { SessionBuffer, TaintSpan, TaintState } from "#wasm";
+import type { TaintSpan, TaintState } from "#wasm/page";
+import type { SessionBuffer } from "#wasm/session";
 import type { Window } from "../format/strip-layout.ts";
 import type { Session } from "../session.ts";
 

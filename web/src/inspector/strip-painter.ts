@@ -1,4 +1,4 @@
-import type { TaintState } from "#wasm";
+import type { TaintState } from "#wasm/page";
 import type { Segment } from "../format/strip-layout.ts";
 
 /** The colours of a strip, as the theme resolves them. */

@@ -1,6 +1,6 @@
 import { css, html, type PropertyDeclarations } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-import type { SessionBuffer } from "#wasm";
+import type { SessionBuffer } from "#wasm/session";
 import { BYTE_STATES, countByState, STATES_BY_SEVERITY } from "../format/byte-state.ts";
 import { formatSize, plural } from "../format/quantity.ts";
 import { ModelElement } from "./model-element.ts";

@@ -1,5 +1,5 @@
 import { css, html, type PropertyDeclarations } from "lit";
-import type { SessionBuffer } from "#wasm";
+import type { SessionBuffer } from "#wasm/session";
 import { BYTE_STATES, countByState } from "../format/byte-state.ts";
 import { formatOffset, formatSize } from "../format/quantity.ts";
 import {

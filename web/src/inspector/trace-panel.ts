@@ -1,5 +1,5 @@
 import { css, html, nothing } from "lit";
-import type { TraceRecord } from "#wasm";
+import type { TraceRecord } from "#wasm/session";
 import { formatCount, plural, shortDigest, toJson } from "../format/quantity.ts";
 import { WellwrittenError } from "../wellwritten-error.ts";
 import { ModelElement } from "./model-element.ts";

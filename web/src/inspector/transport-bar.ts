@@ -1,5 +1,5 @@
 import { css, html, nothing } from "lit";
-import type { SessionStatus } from "#wasm";
+import type { SessionStatus } from "#wasm/session";
 import { formatCount } from "../format/quantity.ts";
 import { WellwrittenError } from "../wellwritten-error.ts";
 import { brand, brandStyle } from "./brand.ts";

@@ -1,4 +1,4 @@
-import type { TraceDiff } from "#wasm";
+import type { TraceDiff } from "#wasm/session";
 import { createSession, type Session } from "../session.ts";
 
 /** What comparing with an unbroken run found, and where it ran. */
