@@ -71,6 +71,53 @@ pub(crate) enum Settlement {
     Later(Verdict),
 }
 
+/// As what bytes are wanted on the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CopyForm {
+    /// Bytes of this program.
+    Bytes,
+    /// An array of JavaScript.
+    #[cfg(target_arch = "wasm32")]
+    Array,
+}
+
+/// Bytes copied out to the host. A backend that has them as bytes already may give bytes, whatever was wanted.
+pub(crate) enum Copied {
+    Bytes(Vec<u8>),
+    #[cfg(target_arch = "wasm32")]
+    Array(js_sys::Uint8Array),
+}
+
+impl Copied {
+    /// How many.
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            #[cfg(target_arch = "wasm32")]
+            Self::Array(array) => u64::from(array.length()),
+        }
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            #[cfg(target_arch = "wasm32")]
+            Self::Array(array) => array.to_vec(),
+        }
+    }
+
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) fn into_array(self) -> js_sys::Uint8Array {
+        match self {
+            Self::Bytes(bytes) => bytes.as_slice().into(),
+            Self::Array(array) => array,
+        }
+    }
+}
+
+/// A copy to the host that is under way.
+pub(crate) type CopyOut = LocalBoxFuture<'static, Result<Copied, Failure>>;
+
 /// The thing that computes. A page given back may still be named by the work submitted next, which was
 /// recorded before; by nothing after that.
 pub(crate) trait Backend: Storage<Id = PageId, Error = DeviceError> {
@@ -89,12 +136,7 @@ pub(crate) trait Backend: Storage<Id = PageId, Error = DeviceError> {
     /// Encodes and submits `work` as one submission. Submits; does not wait.
     fn submit(&mut self, work: Vec<Work>) -> Settlement;
     /// Copies bytes out, in queue order after everything submitted so far. Submits; the future waits.
-    fn read_back(
-        &mut self,
-        page: PageId,
-        offset: u64,
-        size_bytes: u64,
-    ) -> LocalBoxFuture<'static, Result<Vec<u8>, Failure>>;
+    fn read_back(&mut self, page: PageId, offset: u64, size_bytes: u64, form: CopyForm) -> CopyOut;
     /// Destroys the real device.
     fn destroy(&mut self);
 }

@@ -9,7 +9,7 @@ use crate::backend::PageId;
 use crate::kernel::CompiledKernel;
 
 /// Bytes of one page, as a launch binds them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BoundBytes {
     pub(crate) page: PageId,
     pub(crate) offset: u64,
@@ -17,7 +17,8 @@ pub(crate) struct BoundBytes {
     pub(crate) access: Access,
 }
 
-/// One unit of work, ready to encode.
+/// One unit of work, ready to encode. Cheap to clone: a capture window keeps what it hears of.
+#[derive(Clone)]
 pub(crate) enum Work {
     /// Copies host bytes into a page.
     Write {
@@ -31,30 +32,53 @@ pub(crate) enum Work {
         offset: u64,
         size_bytes: u64,
     },
+    /// Copies bytes from one page to another.
+    Copy {
+        from: PageId,
+        from_offset: u64,
+        to: PageId,
+        to_offset: u64,
+        size_bytes: u64,
+    },
     /// Runs a kernel.
     Launch {
         label: Rc<str>,
         kernel: CompiledKernel,
-        bindings: Vec<BoundBytes>,
+        bindings: Rc<[BoundBytes]>,
         workgroups: [u32; 3],
     },
+    /// Runs what a capture window recorded, in its order.
+    Graph { units: Rc<[Self]> },
 }
 
 impl Work {
-    /// The pages it names.
-    pub(crate) fn pages(&self) -> impl Iterator<Item = PageId> {
-        let (one, bindings) = match self {
-            Self::Write { page, .. } | Self::Clear { page, .. } => (Some(*page), &[][..]),
-            Self::Launch { bindings, .. } => (None, bindings.as_slice()),
-        };
-        one.into_iter()
-            .chain(bindings.iter().map(|bound| bound.page))
+    /// Whether it names a page of which `wanted` holds.
+    pub(crate) fn names(&self, wanted: &mut dyn FnMut(PageId) -> bool) -> bool {
+        match self {
+            Self::Write { page, .. } | Self::Clear { page, .. } => wanted(*page),
+            Self::Copy { from, to, .. } => wanted(*from) || wanted(*to),
+            Self::Launch { bindings, .. } => bindings.iter().any(|bound| wanted(bound.page)),
+            Self::Graph { units } => units.iter().any(|unit| unit.names(wanted)),
+        }
     }
 
-    /// Whether WebGPU executes it before the commands of the same submission, whatever the order
-    /// in which they were recorded.
-    pub(crate) fn is_queue_write(&self) -> bool {
-        matches!(self, Self::Write { .. })
+    /// Calls `each` for every unit that is not made of others, in order.
+    pub(crate) fn visit<'a>(&'a self, each: &mut dyn FnMut(&'a Self)) {
+        match self {
+            Self::Graph { units } => units.iter().for_each(|unit| unit.visit(each)),
+            simple => each(simple),
+        }
+    }
+
+    /// Host bytes it carries.
+    fn host_bytes(&self) -> u64 {
+        let mut sum = 0;
+        self.visit(&mut |unit| {
+            if let Self::Write { bytes, .. } = unit {
+                sum += bytes.len() as u64;
+            }
+        });
+        sum
     }
 }
 
@@ -62,6 +86,9 @@ impl Work {
 pub(crate) struct Batch {
     pub(crate) submission: SubmissionId,
     pub(crate) work: Vec<Work>,
+    /// Host bytes that follow a command and so have to be staged: bytes at the front go in directly.
+    staged_bytes: u64,
+    has_commands: bool,
 }
 
 impl Batch {
@@ -69,17 +96,34 @@ impl Batch {
     /// failure can void and how long the GPU idles while a large batch is recorded.
     pub(crate) const MAX_UNITS: usize = 64;
 
+    /// Host bytes that one submission stages at most, unless one unit alone has more.
+    const MAX_STAGED_BYTES: u64 = 1 << 20;
+
     pub(crate) fn new(submission: SubmissionId) -> Self {
         Self {
             submission,
             work: Vec::new(),
+            staged_bytes: 0,
+            has_commands: false,
         }
     }
 
-    /// Whether `next` may join without changing the order of effects: a queue write runs before
-    /// every command of its submission, so it cannot follow one.
+    /// Whether `next` may join.
     pub(crate) fn admits(&self, next: &Work) -> bool {
-        self.work.len() < Self::MAX_UNITS
-            && !(next.is_queue_write() && self.work.iter().any(|work| !work.is_queue_write()))
+        let staged = if self.has_commands {
+            self.staged_bytes + next.host_bytes()
+        } else {
+            0
+        };
+        self.work.len() < Self::MAX_UNITS && staged <= Self::MAX_STAGED_BYTES
+    }
+
+    pub(crate) fn push(&mut self, work: Work) {
+        if self.has_commands {
+            self.staged_bytes += work.host_bytes();
+        } else {
+            self.has_commands = !matches!(work, Work::Write { .. });
+        }
+        self.work.push(work);
     }
 }

@@ -1,9 +1,11 @@
 //! How a device comes by a backend, at first and after a loss.
 
-use std::rc::Rc;
+use std::time::Duration;
 
+use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 use futures::stream::LocalBoxStream;
+use wellwritten_memory::Failure;
 
 use crate::backend::Backend;
 use crate::cpu::CpuBackend;
@@ -21,7 +23,7 @@ pub(crate) enum DeviceSignal {
     /// It was lost, and why.
     Lost(String),
     /// An error outside every scope.
-    Uncaptured(String),
+    Uncaptured(Failure),
 }
 
 /// A backend ready to use.
@@ -41,6 +43,23 @@ impl Connection {
     }
 }
 
-/// Gets the backend of the next device generation. It does its own waiting and retrying.
-pub(crate) type Reconnect =
-    Rc<dyn Fn() -> LocalBoxFuture<'static, Result<Connection, DeviceError>>>;
+/// Where the backend of the next device generation comes from.
+pub(crate) trait DeviceHost {
+    /// Asks for a device, once.
+    fn connect(&self) -> LocalBoxFuture<'static, Result<Connection, DeviceError>>;
+    /// Waits before it is asked again.
+    fn pause(&self, wait: Duration) -> LocalBoxFuture<'static, ()>;
+}
+
+/// The host of devices on the CPU, which says why it is not WebGPU.
+pub(crate) struct CpuHost(pub(crate) Option<String>);
+
+impl DeviceHost for CpuHost {
+    fn connect(&self) -> LocalBoxFuture<'static, Result<Connection, DeviceError>> {
+        std::future::ready(Ok(Connection::cpu(self.0.clone()))).boxed_local()
+    }
+
+    fn pause(&self, _wait: Duration) -> LocalBoxFuture<'static, ()> {
+        unreachable!("the CPU is there at the first try")
+    }
+}

@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use futures::FutureExt as _;
-use futures::future::LocalBoxFuture;
 use wellwritten_memory::{Failure, FailureKind, Storage};
 
 use crate::access::Access;
-use crate::backend::{Backend, BackendInfo, BackendKind, KernelState, PageId, Settlement, Verdict};
+use crate::backend::{
+    Backend, BackendInfo, BackendKind, Copied, CopyForm, CopyOut, KernelState, PageId, Settlement,
+    Verdict,
+};
 use crate::batch::{BoundBytes, Work};
 use crate::error::DeviceError;
 use crate::host_kernel::{HostKernel, HostLaunch, HostWords};
@@ -36,14 +38,14 @@ impl CpuBackend {
         }
     }
 
-    fn run(&mut self, work: Work) -> Result<(), Failure> {
+    fn run(&mut self, work: &Work) -> Result<(), Failure> {
         match work {
             Work::Write {
                 page,
                 offset,
                 bytes,
             } => {
-                let words = self.words_mut(page, offset, bytes.len() as u64);
+                let words = self.words_mut(*page, *offset, bytes.len() as u64);
                 for (word, chunk) in words.iter_mut().zip(bytes.chunks_exact(4)) {
                     *word = u32::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3]]);
                 }
@@ -54,7 +56,19 @@ impl CpuBackend {
                 offset,
                 size_bytes,
             } => {
-                self.words_mut(page, offset, size_bytes).fill(0);
+                self.words_mut(*page, *offset, *size_bytes).fill(0);
+                Ok(())
+            }
+            Work::Copy {
+                from,
+                from_offset,
+                to,
+                to_offset,
+                size_bytes,
+            } => {
+                let words = self.words(*from, *from_offset, *size_bytes).to_vec();
+                self.words_mut(*to, *to_offset, *size_bytes)
+                    .copy_from_slice(&words);
                 Ok(())
             }
             Work::Launch {
@@ -62,7 +76,8 @@ impl CpuBackend {
                 kernel,
                 bindings,
                 workgroups,
-            } => self.launch(&label, &kernel, &bindings, workgroups),
+            } => self.launch(label, kernel, bindings, *workgroups),
+            Work::Graph { units } => units.iter().try_for_each(|unit| self.run(unit)),
         }
     }
 
@@ -81,7 +96,7 @@ impl CpuBackend {
         let words = bindings
             .iter()
             .map(|bound| {
-                let words = self.words(*bound);
+                let words = self.words(bound.page, bound.offset, bound.size_bytes);
                 if bound.access.writes() {
                     HostWords::Write {
                         words: Some(words.to_vec()),
@@ -107,9 +122,9 @@ impl CpuBackend {
         Ok(())
     }
 
-    fn words(&self, bound: BoundBytes) -> &[u32] {
-        let (start, end) = word_range(bound.offset, bound.size_bytes);
-        &self.pages[&bound.page][start..end]
+    fn words(&self, page: PageId, offset: u64, size_bytes: u64) -> &[u32] {
+        let (start, end) = word_range(offset, size_bytes);
+        &self.pages[&page][start..end]
     }
 
     fn words_mut(&mut self, page: PageId, offset: u64, size_bytes: u64) -> &mut [u32] {
@@ -188,7 +203,7 @@ impl Backend for CpuBackend {
             work.len() <= 1,
             "the CPU backend runs one unit a submission"
         );
-        Settlement::Now(work.into_iter().try_for_each(|unit| self.run(unit)))
+        Settlement::Now(work.iter().try_for_each(|unit| self.run(unit)))
     }
 
     fn read_back(
@@ -196,23 +211,18 @@ impl Backend for CpuBackend {
         page: PageId,
         offset: u64,
         size_bytes: u64,
-    ) -> LocalBoxFuture<'static, Result<Vec<u8>, Failure>> {
+        _form: CopyForm,
+    ) -> CopyOut {
         let bytes = if self.destroyed {
             Err(Failure {
                 kind: FailureKind::DeviceLost,
                 message: "the device was lost".to_owned(),
             })
         } else {
-            Ok(self
-                .words(BoundBytes {
-                    page,
-                    offset,
-                    size_bytes,
-                    access: Access::Read,
-                })
-                .iter()
-                .flat_map(|word| word.to_le_bytes())
-                .collect())
+            let words = self.words(page, offset, size_bytes).iter();
+            Ok(Copied::Bytes(
+                words.flat_map(|word| word.to_le_bytes()).collect(),
+            ))
         };
         futures::future::ready(bytes).boxed_local()
     }

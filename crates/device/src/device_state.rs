@@ -1,22 +1,24 @@
 //! The synchronous half of a device: recording, submitting, settling and losing. It never waits.
 
+use std::num::NonZeroU32;
 use std::rc::Rc;
 
 use futures::FutureExt as _;
 use futures::future::Shared;
 use wellwritten_memory::{
     BufferBinding, Entry, Failure, FailureKind, MemoryConfiguration, MemoryManagement, SortedMap,
-    SortedSet, SubmissionId, Uninitialized, UnitId,
+    SortedSet, StreamId, SubmissionId, Uninitialized, UnitId,
 };
 
 use crate::access::{Access, Binding};
 use crate::backend::{Backend, KernelState, PageId, Settlement, Verdict};
 use crate::batch::{Batch, Work};
 use crate::buffer::GuardedBuffer;
-use crate::device::DeviceCounters;
+use crate::counters::DeviceCounters;
 use crate::error::DeviceError;
 use crate::kernel::{BackendIdentity, CompiledKernel, Kernel};
-use crate::launch_check::{check_buffer_size, check_launch, check_words};
+use crate::launch_check::{check_buffer_size, check_copy, check_launch, check_words};
+use crate::window::{ClosedWindow, Graph, OpenWindow, WindowError};
 
 /// A submission whose verdict arrives later.
 pub(crate) type PendingVerdict = (SubmissionId, Verdict);
@@ -54,6 +56,8 @@ pub(crate) struct DeviceState {
     pub(crate) generation: u64,
     pub(crate) in_flight: SortedSet<SubmissionId>,
     pub(crate) counters: DeviceCounters,
+    /// How many errors outside every scope were told.
+    pub(crate) doubts: u64,
     /// Verdicts to wait for, handed to the spawner once no borrow is held.
     pub(crate) verdicts: Vec<PendingVerdict>,
     /// Which backend runs at present; kernels remember for which they were compiled.
@@ -64,28 +68,43 @@ pub(crate) struct DeviceState {
     unproven_pages: SortedMap<PageId, Shared<Verdict>>,
     batch: Batch,
     next_submission: u64,
+    /// The window that records, if one does.
+    window: Option<OpenWindow>,
+    /// Streams for windows: those that no window holds.
+    window_streams: Vec<StreamId>,
 }
 
 impl DeviceState {
+    /// How many windows can wait for their verdicts at once. Each has a logical stream to itself; stream 0 is for
+    /// all that is in no window.
+    const WINDOWS: u32 = 8;
+
+    /// After so many submissions pages that have long been unused are given back.
+    const SUBMISSIONS_PER_CLEANUP: u64 = 256;
+
     pub(crate) fn new(backend: Box<dyn Backend>) -> Self {
         Self {
             // One buffer an allocation: WebGPU forbids binding one buffer for reading and writing
             // in one dispatch even at disjoint offsets, which shared pages would run into.
-            memory: MemoryManagement::new(
+            memory: MemoryManagement::with_streams(
                 backend,
                 MemoryConfiguration::ExclusivePages,
                 Uninitialized::default(),
+                NonZeroU32::MIN.saturating_add(Self::WINDOWS),
             ),
             health: Health::Live,
             generation: 1,
             in_flight: SortedSet::new(),
             counters: DeviceCounters::default(),
+            doubts: 0,
             verdicts: Vec::new(),
             identity: BackendIdentity::default(),
             creations: SortedMap::new(),
             unproven_pages: SortedMap::new(),
             batch: Batch::new(SubmissionId(1)),
             next_submission: 2,
+            window: None,
+            window_streams: (1..=u64::from(Self::WINDOWS)).map(StreamId).collect(),
         }
     }
 
@@ -144,12 +163,39 @@ impl DeviceState {
         check_words("the offset of a write", location.offset)?;
         check_words("the length of a write", location.size_bytes)?;
         self.counters.bytes_written += found;
+        if found == 0 {
+            return Ok(());
+        }
         let work = Work::Write {
             page: location.storage,
             offset: location.offset,
             bytes,
         };
         self.record("host write", &[], std::slice::from_ref(target), work)
+    }
+
+    pub(crate) fn copy(
+        &mut self,
+        source: &BufferBinding,
+        target: &BufferBinding,
+    ) -> Result<(), DeviceError> {
+        self.check_live()?;
+        let from = self.memory.locate(source)?;
+        let to = self.memory.locate(target)?;
+        check_copy(&from, &to, source.buffer())?;
+        if from.size_bytes == 0 {
+            return Ok(());
+        }
+        let work = Work::Copy {
+            from: from.storage,
+            from_offset: from.offset,
+            to: to.storage,
+            to_offset: to.offset,
+            size_bytes: from.size_bytes,
+        };
+        self.counters.bytes_copied += from.size_bytes;
+        let (reads, writes) = (std::slice::from_ref(source), std::slice::from_ref(target));
+        self.record("copy", reads, writes, work)
     }
 
     pub(crate) fn launch(
@@ -177,20 +223,15 @@ impl DeviceState {
         };
         let reads = select(Access::reads);
         let writes = select(Access::writes);
-        let work = format!("kernel {}", kernel.label());
-        let unit = match self.memory.enter(&work, &reads, &writes)? {
-            Entry::Skipped { .. } => {
-                self.counters.skipped_launches += 1;
-                return Ok(());
-            }
-            Entry::Entered(unit) => unit,
+        let Some(unit) = self.enter(&kernel.work, &reads, &writes)? else {
+            return Ok(());
         };
         let accesses: Vec<Access> = bindings.iter().map(|binding| binding.access).collect();
         let state = self.memory.storage_mut().state(&compiled, &accesses);
         let launch = Work::Launch {
-            label: kernel.label().into(),
+            label: Rc::clone(&kernel.label),
             kernel: compiled,
-            bindings: bound,
+            bindings: bound.into(),
             workgroups,
         };
         match state {
@@ -202,6 +243,89 @@ impl DeviceState {
             KernelState::Unproven => self.push(unit, launch, Company::Alone),
         }
         Ok(())
+    }
+
+    /// Runs a sealed graph as one unit.
+    pub(crate) fn replay(&mut self, graph: &Graph) -> Result<(), DeviceError> {
+        self.check_live()?;
+        self.check_graph(&graph.label, graph.generation)?;
+        let (reads, writes) = (graph.recording.reads(), graph.recording.writes());
+        // A page under a freed buffer may be another's by now.
+        for binding in reads.iter().chain(writes) {
+            self.memory.locate(binding)?;
+        }
+        let launches = |unit: &Work| matches!(unit, Work::Launch { .. });
+        for unit in graph.units.iter() {
+            unit.visit(&mut |unit| self.counters.launches += u64::from(launches(unit)));
+        }
+        if let Some(unit) = self.enter(&graph.work, reads, writes)? {
+            let units = Rc::clone(&graph.units);
+            self.push(unit, Work::Graph { units }, Company::Shared);
+        }
+        Ok(())
+    }
+
+    /// Refuses a graph of an earlier generation.
+    pub(crate) fn check_graph(&self, label: &str, recorded_on: u64) -> Result<(), DeviceError> {
+        if recorded_on == self.generation {
+            return Ok(());
+        }
+        Err(DeviceError::StaleGraph {
+            graph: label.to_owned(),
+            recorded_on,
+            generation: self.generation,
+        })
+    }
+
+    /// Begins to record; the stream that the window has to itself.
+    pub(crate) fn open_window(&mut self, label: Rc<str>) -> Result<StreamId, WindowError> {
+        self.check_live()?;
+        if let Some(window) = &self.window {
+            return Err(WindowError::Open {
+                open: window.label.to_string(),
+            });
+        }
+        let Some(stream) = self.window_streams.pop() else {
+            return Err(WindowError::TooMany {
+                sealing: Self::WINDOWS as usize,
+            });
+        };
+        let capture = self.memory.capture(stream);
+        capture
+            .prepare(stream)
+            .and_then(|()| capture.begin(stream))
+            .expect("no window holds the stream");
+        self.window = Some(OpenWindow {
+            label,
+            stream,
+            units: Vec::new(),
+        });
+        Ok(stream)
+    }
+
+    /// Ends the recording. What doomed it, now or until everything in it has settled, is asked for later.
+    pub(crate) fn close_window(&mut self) -> ClosedWindow {
+        self.flush();
+        let window = self.window.take();
+        let window = window.expect("a window is closed once, by the one who opened it");
+        let capture = self.memory.capture(window.stream);
+        capture.end(window.stream).expect("it records");
+        ClosedWindow {
+            label: window.label,
+            units: window.units.into(),
+            recording: capture.take_recorded(),
+            generation: self.generation,
+            last: self.in_flight.last().copied(),
+        }
+    }
+
+    /// Gives a window's stream back; with `abort`, a window that still records is given up.
+    pub(crate) fn free_window(&mut self, stream: StreamId, abort: bool) {
+        self.memory.capture(stream).abort();
+        if abort {
+            self.window = None;
+        }
+        self.window_streams.push(stream);
     }
 
     /// Whether recorded work waits for a flush.
@@ -218,12 +342,20 @@ impl DeviceState {
         let batch = std::mem::replace(&mut self.batch, Batch::new(next));
         self.counters.submissions += 1;
         // The first cause comes first: a buffer that was never created, then what followed from it.
-        let creations: Vec<Shared<Verdict>> = batch
-            .work
-            .iter()
-            .flat_map(Work::pages)
-            .filter_map(|page| self.unproven_pages.get(&page).cloned())
-            .collect();
+        let mut creations: Vec<Shared<Verdict>> = Vec::new();
+        for unit in &batch.work {
+            unit.names(&mut |page| {
+                creations.extend(self.unproven_pages.get(&page).cloned());
+                false
+            });
+        }
+        if self
+            .counters
+            .submissions
+            .is_multiple_of(Self::SUBMISSIONS_PER_CLEANUP)
+        {
+            self.memory.cleanup(false);
+        }
         let mut settlement = self.memory.storage_mut().submit(batch.work);
         if !creations.is_empty() {
             let after_creations = async move {
@@ -259,6 +391,21 @@ impl DeviceState {
         // A page that was never there is not kept for the next allocation of its size, also where its buffer
         // was freed before the verdict came.
         self.memory.fail_page(page, &work, failure);
+        // What lies idle may be what the next allocation lacks.
+        self.memory.cleanup(true);
+    }
+
+    /// An error outside every scope: what is in flight could have been it, and fails. How many submissions that were.
+    pub(crate) fn doubt(&mut self, generation: u64, failure: &Failure) -> usize {
+        if generation != self.generation || !matches!(self.health, Health::Live) {
+            return 0;
+        }
+        self.doubts += 1;
+        let in_flight: Vec<SubmissionId> = self.in_flight.iter().copied().collect();
+        for submission in &in_flight {
+            self.settle(*submission, Err(failure.clone()));
+        }
+        in_flight.len()
     }
 
     /// Everything in flight fails and every live byte is claimed. Idempotent per generation.
@@ -295,10 +442,28 @@ impl DeviceState {
         writes: &[BufferBinding],
         work: Work,
     ) -> Result<(), DeviceError> {
-        if let Entry::Entered(unit) = self.memory.enter(label, reads, writes)? {
+        if let Some(unit) = self.enter(label, reads, writes)? {
             self.push(unit, work, Company::Shared);
         }
         Ok(())
+    }
+
+    /// Enters a unit of work; `None` where it is skipped.
+    fn enter(
+        &mut self,
+        label: &str,
+        reads: &[BufferBinding],
+        writes: &[BufferBinding],
+    ) -> Result<Option<UnitId>, DeviceError> {
+        let window = self.window.as_ref();
+        let stream = window.map_or_else(StreamId::default, |window| window.stream);
+        match self.memory.enter_on(stream, label, reads, writes)? {
+            Entry::Entered(unit) => Ok(Some(unit)),
+            Entry::Skipped { .. } => {
+                self.counters.skipped_units += 1;
+                Ok(None)
+            }
+        }
     }
 
     /// Enters the creation of a page as a unit of work of its own.
@@ -336,14 +501,16 @@ impl DeviceState {
         // One invalid dispatch, or one invalid buffer, voids the whole command buffer.
         let alone = company == Company::Alone
             || !self.memory.storage().batches()
-            || work
-                .pages()
-                .any(|page| self.unproven_pages.contains_key(&page));
+            || (!self.unproven_pages.is_empty()
+                && work.names(&mut |page| self.unproven_pages.contains_key(&page)));
         if alone || !self.batch.admits(&work) {
             self.flush();
         }
         self.memory.finish_pending(unit, self.batch.submission);
-        self.batch.work.push(work);
+        if let Some(window) = &mut self.window {
+            window.units.push(work.clone());
+        }
+        self.batch.push(work);
         if alone {
             self.flush();
         }

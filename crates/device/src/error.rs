@@ -70,6 +70,32 @@ pub enum DeviceError {
         /// Bytes given.
         found: u64,
     },
+    /// A copy between ranges of different sizes.
+    #[error("a copy of {source_bytes} bytes to a target of {target_bytes}")]
+    CopyLength {
+        /// Bytes in the source.
+        source_bytes: u64,
+        /// Bytes in the target.
+        target_bytes: u64,
+    },
+    /// A copy within one buffer, which WebGPU forbids.
+    #[error("a copy from {buffer} to itself; WebGPU copies between two buffers only")]
+    CopyWithinBuffer {
+        /// The buffer.
+        buffer: BufferId,
+    },
+    /// A sealed graph of an earlier device generation.
+    #[error(
+        "graph `{graph}` was recorded on device generation {recorded_on}, this is generation {generation}; record it anew"
+    )]
+    StaleGraph {
+        /// The graph's label.
+        graph: String,
+        /// The generation it was recorded on, from 1.
+        recorded_on: u64,
+        /// The present generation.
+        generation: u64,
+    },
     /// One buffer is bound twice in a launch and at least one binding writes: WebGPU forbids it.
     #[error(
         "bindings {first} and {second} of `{kernel}` are the same buffer and one of them writes; bind it once as read-write"

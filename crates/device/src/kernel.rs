@@ -81,16 +81,29 @@ impl PartialEq for BackendIdentity {
 #[derive(Clone)]
 pub struct Kernel {
     pub(crate) source: Rc<KernelSource>,
+    /// The label, shared with every launch.
+    pub(crate) label: Rc<str>,
+    /// How reports name a launch.
+    pub(crate) work: Rc<str>,
     /// What a backend made of it, and which one: a kernel may be launched on any device, and on
     /// every generation of it.
     pub(crate) compiled: Rc<RefCell<Option<(BackendIdentity, CompiledKernel)>>>,
 }
 
 impl Kernel {
+    pub(crate) fn new(source: KernelSource) -> Self {
+        Self {
+            label: source.label.as_str().into(),
+            work: format!("kernel {}", source.label).into(),
+            source: Rc::new(source),
+            compiled: Rc::default(),
+        }
+    }
+
     /// How reports name the kernel.
     #[must_use]
     pub fn label(&self) -> &str {
-        &self.source.label
+        &self.label
     }
 }
 

@@ -15,7 +15,10 @@ use futures::future::LocalBoxFuture;
 use wellwritten_memory::{Failure, FailureKind, Storage};
 
 use crate::access::Access;
-use crate::backend::{Backend, BackendInfo, BackendKind, KernelState, PageId, Settlement, Verdict};
+use crate::backend::{
+    Backend, BackendInfo, BackendKind, Copied, CopyForm, CopyOut, KernelState, PageId, Settlement,
+    Verdict,
+};
 use crate::batch::{BoundBytes, Work};
 use crate::error::DeviceError;
 use crate::host_kernel::{HostKernel, HostLaunch, HostWords};
@@ -32,6 +35,10 @@ pub(crate) enum Encoded {
     Write { first_word: u32 },
     /// A zero-fill of recycled bytes.
     Clear,
+    /// A copy from page to page.
+    Copy,
+    /// A replay.
+    Graph { units: Vec<Encoded> },
     /// A launch, with its first workgroup count.
     Launch { label: String, workgroups_x: u32 },
 }
@@ -235,16 +242,26 @@ impl Core {
         };
         let mut outcome = Ok(());
         for unit in work {
-            if let Some(page) = unit.pages().find(|page| !self.pages[page].valid) {
+            let mut invalid_page = None;
+            unit.names(&mut |page| {
+                invalid_page = (!self.pages[&page].valid).then_some(page);
+                invalid_page.is_some()
+            });
+            if let Some(page) = invalid_page {
                 outcome = outcome.and(Err(invalid(format!("[Invalid Buffer {}]", page.0))));
             }
-            if let Work::Launch { label, kernel, .. } = unit {
+            unit.visit(&mut |unit| {
+                let Work::Launch { label, kernel, .. } = unit else {
+                    return;
+                };
+                let said = &mut outcome;
                 if self.invalid_dispatches.remove(&**label) {
-                    outcome =
-                        outcome.and(Err(invalid(format!("the dispatch of {label} is invalid"))));
+                    *said = said
+                        .clone()
+                        .and(Err(invalid(format!("the dispatch of {label} is invalid"))));
                 }
-                outcome = outcome.and(late_kernel(kernel).compiles.clone());
-            }
+                *said = said.clone().and(late_kernel(kernel).compiles.clone());
+            });
         }
         outcome
     }
@@ -275,6 +292,18 @@ impl Core {
                 workgroups,
                 ..
             } => self.launch(&late_kernel(kernel).host, bindings, *workgroups),
+            Work::Copy {
+                from,
+                from_offset,
+                to,
+                to_offset,
+                size_bytes,
+            } => {
+                let words = self.words_mut(*from, *from_offset, *size_bytes).to_vec();
+                self.words_mut(*to, *to_offset, *size_bytes)
+                    .copy_from_slice(&words);
+            }
+            Work::Graph { units } => units.iter().for_each(|unit| self.apply(unit)),
         }
     }
 
@@ -433,13 +462,14 @@ impl Backend for LateBackend {
             core.lies_told += 1;
             told = Ok(());
         }
-        let kernels: Vec<CompiledKernel> = work
-            .into_iter()
-            .filter_map(|unit| match unit {
-                Work::Launch { kernel, .. } => Some(kernel),
-                Work::Write { .. } | Work::Clear { .. } => None,
-            })
-            .collect();
+        let mut kernels: Vec<CompiledKernel> = Vec::new();
+        for unit in &work {
+            unit.visit(&mut |unit| {
+                if let Work::Launch { kernel, .. } = unit {
+                    kernels.push(Rc::clone(kernel));
+                }
+            });
+        }
         let shared = Rc::clone(&self.core);
         Settlement::Later(Self::hold(&mut core, Question::Submission, move || {
             if shared.borrow().destroyed {
@@ -462,7 +492,8 @@ impl Backend for LateBackend {
         page: PageId,
         offset: u64,
         size_bytes: u64,
-    ) -> LocalBoxFuture<'static, Result<Vec<u8>, Failure>> {
+        _form: CopyForm,
+    ) -> CopyOut {
         let mut core = self.core.borrow_mut();
         let bytes: Vec<u8> = core
             .words_mut(page, offset, size_bytes)
@@ -486,7 +517,7 @@ impl Backend for LateBackend {
                     message: "the copy failed".to_owned(),
                 });
             }
-            Ok(bytes)
+            Ok(Copied::Bytes(bytes))
         })
     }
 
@@ -501,6 +532,10 @@ fn encoded(unit: &Work) -> Encoded {
             first_word: u32::from_le_bytes(bytes[..4].try_into().expect("at least a word")),
         },
         Work::Clear { .. } => Encoded::Clear,
+        Work::Copy { .. } => Encoded::Copy,
+        Work::Graph { units } => Encoded::Graph {
+            units: units.iter().map(encoded).collect(),
+        },
         Work::Launch {
             label, workgroups, ..
         } => Encoded::Launch {

@@ -1,6 +1,6 @@
 //! What can be refused about a launch before anything is encoded.
 
-use wellwritten_memory::Location;
+use wellwritten_memory::{BufferId, Location};
 
 use crate::access::Access;
 use crate::backend::PageId;
@@ -115,7 +115,27 @@ pub(crate) fn check_launch(
     Ok(bound)
 }
 
-fn check_limit(
+/// Refuses a copy from buffer to buffer that WebGPU would refuse late.
+pub(crate) fn check_copy(
+    from: &Location<PageId>,
+    to: &Location<PageId>,
+    source: BufferId,
+) -> Result<(), DeviceError> {
+    if from.size_bytes != to.size_bytes {
+        return Err(DeviceError::CopyLength {
+            source_bytes: from.size_bytes,
+            target_bytes: to.size_bytes,
+        });
+    }
+    if from.storage == to.storage {
+        return Err(DeviceError::CopyWithinBuffer { buffer: source });
+    }
+    check_words("the length of a copy", from.size_bytes)?;
+    check_words("the source offset of a copy", from.offset)?;
+    check_words("the target offset of a copy", to.offset)
+}
+
+pub(crate) fn check_limit(
     what: &str,
     limit: LimitName,
     requested: u64,

@@ -51,8 +51,10 @@ mod backend;
 mod batch;
 mod buffer;
 mod connection;
+mod counters;
 mod cpu;
 mod device;
+mod device_event;
 mod device_state;
 mod error;
 mod host_kernel;
@@ -61,16 +63,22 @@ mod kernel;
 mod late_backend;
 mod launch_check;
 mod limits;
+mod reading;
+mod recovery;
+mod shared;
 mod spawner;
 #[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests;
 #[cfg(target_arch = "wasm32")]
 mod webgpu;
+mod window;
 
 pub use access::{Access, Binding};
 pub use backend::{BackendInfo, BackendKind};
 pub use buffer::GuardedBuffer;
-pub use device::{DeviceCounters, DeviceEvent, GuardedDevice};
+pub use counters::DeviceCounters;
+pub use device::GuardedDevice;
+pub use device_event::DeviceEvent;
 pub use error::{DeviceError, ReadError};
 pub use host_kernel::{HostKernel, HostKernelError, HostLaunch};
 pub use kernel::{Kernel, KernelSource};
@@ -78,8 +86,9 @@ pub use limits::{DeviceLimits, LimitName, RequiredLimits};
 pub use spawner::Spawner;
 #[cfg(target_arch = "wasm32")]
 pub use webgpu::WebGpuOptions;
+pub use window::{SealedGraph, Window, WindowError};
 
 pub use wellwritten_memory::{
-    BufferBinding, BufferId, BufferSummary, FailureGraph, FailureId, TaintSpan, TaintState,
-    UnwrittenReport,
+    BufferBinding, BufferId, BufferSummary, FailureGraph, FailureId, MemoryUsage, Recording,
+    TaintSpan, TaintState, UnwrittenReport,
 };

@@ -79,4 +79,8 @@ pub struct RequiredLimits {
     #[cfg_attr(feature = "typescript", tsify(optional))]
     #[serde(default)]
     pub max_storage_buffers_per_shader_stage: Option<u32>,
+    /// Workgroups in one dimension of a launch.
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    #[serde(default)]
+    pub max_compute_workgroups_per_dimension: Option<u32>,
 }

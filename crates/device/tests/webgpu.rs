@@ -270,10 +270,10 @@ async fn a_failure_goes_down_a_chain_of_launches() {
         if settled_between {
             browser.device.settled().await;
         }
-        let skipped = browser.device.counters().skipped_launches;
+        let skipped = browser.device.counters().skipped_units;
         browser.launch(&second, &[(&a, Access::Read), (&b, Access::Write)]);
         browser.launch(&third, &[(&b, Access::Read), (&c, Access::Write)]);
-        let newly_skipped = browser.device.counters().skipped_launches - skipped;
+        let newly_skipped = browser.device.counters().skipped_units - skipped;
         assert_eq!(newly_skipped, if settled_between { 2 } else { 0 });
         let refusal = browser.refusal(&c).await;
         assert!(

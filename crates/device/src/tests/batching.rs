@@ -2,7 +2,6 @@
 
 use super::rig::{BOTH, Rig};
 use crate::Access;
-use crate::late_backend::Encoded;
 
 #[test]
 fn unproven_kernels_go_alone_and_proven_ones_together() {
@@ -78,26 +77,38 @@ fn host_writes_keep_their_place_among_launches() {
 }
 
 #[test]
-fn a_host_write_never_follows_a_command_within_one_submission() {
-    // WebGPU runs a queue write before every command of its submission.
+fn writes_and_launches_in_turn_share_one_submission() {
     let rig = Rig::late();
-    let [a, b] = ["a", "b"].map(|label| rig.alloc(64, label));
+    let a = rig.alloc(64, "a");
+    let copies: Vec<_> = (0..3).map(|_| rig.alloc(64, "copy")).collect();
     let copy = rig.increment("copy");
     rig.prove(&copy, &[Access::Read, Access::Write]);
-    for round in 0..3 {
-        rig.write(&a.binding(), &[round; 64]);
-        rig.launch(&copy, &[(&a, Access::Read), (&b, Access::Write)]);
+    let before = rig.device.counters().submissions;
+    for (round, target) in (0..).zip(&copies) {
+        rig.write(&a.binding(), &[10 * round; 64]);
+        rig.launch(&copy, &[(&a, Access::Read), (target, Access::Write)]);
     }
     rig.settle();
-    for submission in rig.control().submitted() {
-        let is_write = |unit: &Encoded| matches!(unit, Encoded::Write { .. });
-        let first_command = submission.units.iter().position(|unit| !is_write(unit));
-        let last_write = submission.units.iter().rposition(is_write);
-        assert!(
-            first_command.is_none() || last_write < first_command,
-            "{submission:?}"
-        );
+    assert_eq!(rig.device.counters().submissions, before + 1);
+    for (round, target) in (0..).zip(&copies) {
+        let words = rig.read_words(&target.binding()).unwrap();
+        assert_eq!(words, [10 * round + 1; 64]);
     }
+}
+
+#[test]
+fn host_bytes_behind_a_command_are_staged_up_to_a_bound() {
+    let rig = Rig::late();
+    let [large, small] = [rig.alloc(1 << 18, "large"), rig.alloc(64, "small")];
+    let fill = rig.fill("fill", 1);
+    rig.prove(&fill, &[Access::Write]);
+    let before = rig.device.counters().submissions;
+    rig.launch(&fill, &[(&small, Access::Write)]);
+    rig.write(&large.binding(), &vec![2; 1 << 18]);
+    rig.write(&large.binding(), &vec![3; 1 << 18]);
+    let words = rig.read_words(&large.binding()).unwrap();
+    assert!(words.iter().all(|word| *word == 3));
+    assert_eq!(rig.device.counters().submissions, before + 2);
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn a_launch_over_known_bad_bytes_is_skipped_and_not_encoded() {
     let counters = rig.device.counters();
     assert_eq!(counters.submissions, counted.submissions);
     assert_eq!(counters.launches, counted.launches + 1);
-    assert_eq!(counters.skipped_launches, counted.skipped_launches + 1);
+    assert_eq!(counters.skipped_units, counted.skipped_units + 1);
     let spans = rig.device.taint(&b.binding()).unwrap();
     assert_eq!(spans[0].state, TaintState::Skipped);
     assert!(rig.refusal(&b.binding()).contains("diffuse"));

@@ -5,8 +5,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::rig::{BOTH, Rig, Under};
+use wellwritten_memory::{Failure, FailureKind};
+
+use crate::DeviceEvent;
 use crate::connection::DeviceSignal;
-use crate::device::DeviceEvent;
 use crate::late_backend::Question;
 use crate::{Access, DeviceError, GuardedDevice, ReadError, TaintState};
 
@@ -294,10 +296,19 @@ fn an_error_outside_every_scope_is_passed_on() {
     let heard = Rc::clone(&events);
     rig.device
         .observe(move |event| heard.borrow_mut().push(event.clone()));
-    rig.announce(DeviceSignal::Uncaptured("somebody else".to_owned()));
+    rig.announce(DeviceSignal::Uncaptured(Failure::new(
+        FailureKind::Validation,
+        "somebody else",
+    )));
     rig.turn();
     let message = "somebody else".to_owned();
-    assert_eq!(*events.borrow(), [DeviceEvent::Uncaptured { message }]);
+    assert_eq!(
+        *events.borrow(),
+        [DeviceEvent::Uncaptured {
+            message,
+            claimed: 0
+        }]
+    );
 }
 
 #[test]

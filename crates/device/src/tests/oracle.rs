@@ -364,7 +364,7 @@ impl Run {
             self.operations[operation].fate = Fate::Failed;
             return;
         }
-        if after.skipped_launches > before.skipped_launches {
+        if after.skipped_units > before.skipped_units {
             self.operations[operation].fate = Fate::Skipped;
             self.tally.skipped += 1;
         } else if bad && (after.failed_units > before.failed_units || self.under == Under::Cpu) {

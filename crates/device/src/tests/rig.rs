@@ -2,13 +2,16 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::time::Duration;
 
 use futures::FutureExt as _;
+use futures::channel::mpsc::{self, UnboundedSender};
+use futures::channel::oneshot;
 use futures::executor::LocalPool;
 use futures::future::LocalBoxFuture;
 use futures::task::LocalSpawnExt as _;
 
-use crate::connection::{Connection, DeviceSignal, Reconnect};
+use crate::connection::{Connection, DeviceHost, DeviceSignal};
 use crate::kernel::{Kernel, KernelSource};
 use crate::late_backend::{INVALID_WGSL, LateControl};
 use crate::{
@@ -33,10 +36,67 @@ pub(super) struct Rig {
     pub(super) device: GuardedDevice,
     pool: RefCell<LocalPool>,
     controls: Rc<RefCell<Vec<LateControl>>>,
-    signals: Rc<RefCell<Vec<futures::channel::mpsc::UnboundedSender<DeviceSignal>>>>,
+    signals: Rc<RefCell<Vec<UnboundedSender<DeviceSignal>>>>,
     /// Recoveries wait until this many have been let through.
-    gates: Rc<RefCell<Vec<futures::channel::oneshot::Sender<()>>>>,
+    gates: Rc<RefCell<Vec<oneshot::Sender<()>>>>,
     pub(super) gated: Rc<Cell<bool>>,
+    /// How many attempts at a device are refused next.
+    pub(super) refusals: Rc<Cell<u32>>,
+    /// How long the device paused between attempts.
+    pub(super) pauses: Rc<RefCell<Vec<Duration>>>,
+}
+
+/// Makes late backends, and says no when told to.
+#[derive(Clone)]
+struct LateHost {
+    controls: Rc<RefCell<Vec<LateControl>>>,
+    signals: Rc<RefCell<Vec<UnboundedSender<DeviceSignal>>>>,
+    is_gated: Rc<Cell<bool>>,
+    gates: Rc<RefCell<Vec<oneshot::Sender<()>>>>,
+    refusals: Rc<Cell<u32>>,
+    pauses: Rc<RefCell<Vec<Duration>>>,
+}
+
+impl LateHost {
+    fn made(&self) -> Connection {
+        let control = LateControl::default();
+        let backend = Box::new(control.backend());
+        self.controls.borrow_mut().push(control);
+        let (sender, receiver) = mpsc::unbounded();
+        self.signals.borrow_mut().push(sender);
+        Connection {
+            backend,
+            signals: Some(Box::pin(receiver)),
+        }
+    }
+}
+
+impl DeviceHost for LateHost {
+    fn connect(&self) -> LocalBoxFuture<'static, Result<Connection, DeviceError>> {
+        let gate = self.is_gated.get().then(|| {
+            let (sender, receiver) = oneshot::channel();
+            self.gates.borrow_mut().push(sender);
+            receiver
+        });
+        let host = self.clone();
+        async move {
+            if let Some(gate) = gate {
+                gate.await.expect("the test opens every gate");
+            }
+            if let Some(left) = host.refusals.get().checked_sub(1) {
+                host.refusals.set(left);
+                let reason = format!("no adapter, {left} refusals to come");
+                return Err(DeviceError::NoAdapter { reason });
+            }
+            Ok(host.made())
+        }
+        .boxed_local()
+    }
+
+    fn pause(&self, wait: Duration) -> LocalBoxFuture<'static, ()> {
+        self.pauses.borrow_mut().push(wait);
+        std::future::ready(()).boxed_local()
+    }
 }
 
 impl Rig {
@@ -49,42 +109,20 @@ impl Rig {
 
     pub(super) fn late() -> Self {
         Self::on(|rig| {
-            let connect = {
-                let (controls, signals) = (Rc::clone(&rig.controls), Rc::clone(&rig.signals));
-                move || {
-                    let control = LateControl::default();
-                    let backend = Box::new(control.backend());
-                    controls.borrow_mut().push(control);
-                    let (sender, receiver) = futures::channel::mpsc::unbounded();
-                    signals.borrow_mut().push(sender);
-                    Connection {
-                        backend,
-                        signals: Some(Box::pin(receiver)),
-                    }
-                }
+            let host = LateHost {
+                controls: Rc::clone(&rig.controls),
+                signals: Rc::clone(&rig.signals),
+                is_gated: Rc::clone(&rig.gated),
+                gates: Rc::clone(&rig.gates),
+                refusals: Rc::clone(&rig.refusals),
+                pauses: Rc::clone(&rig.pauses),
             };
-            let first = connect();
-            let (is_gated, gates) = (Rc::clone(&rig.gated), Rc::clone(&rig.gates));
-            let reconnect: Reconnect = Rc::new(move || {
-                let connect = connect.clone();
-                let gate = is_gated.get().then(|| {
-                    let (sender, receiver) = futures::channel::oneshot::channel();
-                    gates.borrow_mut().push(sender);
-                    receiver
-                });
-                async move {
-                    if let Some(gate) = gate {
-                        gate.await.expect("the test opens every gate");
-                    }
-                    Ok(connect())
-                }
-                .boxed_local()
-            });
+            let first = host.made();
             let spawner = rig.pool.borrow().spawner();
             let spawner = Spawner::new(move |future: LocalBoxFuture<'static, ()>| {
                 spawner.spawn_local(future).expect("the pool is there");
             });
-            GuardedDevice::over(first, Some(spawner), reconnect)
+            GuardedDevice::over(first, Some(spawner), Box::new(host))
         })
     }
 
@@ -96,6 +134,8 @@ impl Rig {
             signals: Rc::default(),
             gates: Rc::default(),
             gated: Rc::default(),
+            refusals: Rc::default(),
+            pauses: Rc::default(),
         };
         rig.device = make(&rig);
         rig

@@ -4,16 +4,19 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use futures::FutureExt as _;
-use futures::future::LocalBoxFuture;
 use wellwritten_memory::{Failure, FailureKind, Storage};
 
 use super::error_scopes::ErrorScopes;
-use super::kernel::{PipelineVerdict, WebGpuKernel};
+use super::kernel::WebGpuKernel;
 use super::loss::Loss;
-use super::staging::Staging;
+use super::read_staging::ReadStaging;
+use super::submission::{Submission, webgpu_kernel};
+use super::write_staging::WriteStaging;
 use crate::access::Access;
-use crate::backend::{Backend, BackendInfo, KernelState, PageId, Settlement, Verdict};
-use crate::batch::{BoundBytes, Work};
+use crate::backend::{
+    Backend, BackendInfo, CopyForm, CopyOut, KernelState, PageId, Settlement, Verdict,
+};
+use crate::batch::Work;
 use crate::error::DeviceError;
 use crate::kernel::{CompiledKernel, KernelSource};
 use crate::limits::DeviceLimits;
@@ -28,6 +31,8 @@ pub(crate) struct WebGpuBackend {
     pages: HashMap<PageId, wgpu::Buffer>,
     /// Pages given back while recorded work may still name them; destroyed after the next submission.
     retired: Vec<PageId>,
+    read_staging: ReadStaging,
+    write_staging: WriteStaging,
     creations: Vec<(PageId, Verdict)>,
     next_page: u64,
 }
@@ -48,91 +53,11 @@ impl WebGpuBackend {
             limits,
             pages: HashMap::new(),
             retired: Vec::new(),
+            read_staging: ReadStaging::default(),
+            write_staging: WriteStaging::default(),
             creations: Vec::new(),
             next_page: 1,
         }
-    }
-
-    fn encode(&self, work: &[Work], verdicts: &mut Vec<PipelineVerdict>) {
-        let mut encoder = None;
-        for unit in work {
-            match unit {
-                Work::Write {
-                    page,
-                    offset,
-                    bytes,
-                } => self.queue.write_buffer(&self.pages[page], *offset, bytes),
-                Work::Clear {
-                    page,
-                    offset,
-                    size_bytes,
-                } => encoder.get_or_insert_with(|| self.encoder()).clear_buffer(
-                    &self.pages[page],
-                    *offset,
-                    Some(*size_bytes),
-                ),
-                Work::Launch {
-                    label,
-                    kernel,
-                    bindings,
-                    workgroups,
-                } => self.encode_launch(
-                    encoder.get_or_insert_with(|| self.encoder()),
-                    label,
-                    kernel,
-                    bindings,
-                    *workgroups,
-                    verdicts,
-                ),
-            }
-        }
-        if let Some(encoder) = encoder {
-            self.queue.submit([encoder.finish()]);
-        }
-    }
-
-    fn encode_launch(
-        &self,
-        encoder: &mut wgpu::CommandEncoder,
-        label: &str,
-        kernel: &CompiledKernel,
-        bindings: &[BoundBytes],
-        workgroups: [u32; 3],
-        verdicts: &mut Vec<PipelineVerdict>,
-    ) {
-        let accesses: Vec<Access> = bindings.iter().map(|bound| bound.access).collect();
-        let bound_pipeline = webgpu_kernel(kernel).pipeline(&self.device, &accesses);
-        if bound_pipeline.verdict.peek().is_none() {
-            verdicts.push(bound_pipeline.verdict.clone());
-        }
-        let entries: Vec<wgpu::BindGroupEntry<'_>> = (0u32..)
-            .zip(bindings)
-            .map(|(binding, bound)| wgpu::BindGroupEntry {
-                binding,
-                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                    buffer: &self.pages[&bound.page],
-                    offset: bound.offset,
-                    size: wgpu::BufferSize::new(bound.size_bytes),
-                }),
-            })
-            .collect();
-        let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some(label),
-            layout: &bound_pipeline.layout,
-            entries: &entries,
-        });
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some(label),
-            timestamp_writes: None,
-        });
-        pass.set_pipeline(&bound_pipeline.pipeline);
-        pass.set_bind_group(0, &group, &[]);
-        pass.dispatch_workgroups(workgroups[0], workgroups[1], workgroups[2]);
-    }
-
-    fn encoder(&self) -> wgpu::CommandEncoder {
-        self.device
-            .create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None })
     }
 
     fn destroy_retired(&mut self) {
@@ -142,12 +67,6 @@ impl WebGpuBackend {
             }
         }
     }
-}
-
-fn webgpu_kernel(kernel: &CompiledKernel) -> &WebGpuKernel {
-    kernel
-        .downcast_ref()
-        .expect("a kernel compiled by this backend")
 }
 
 impl Drop for WebGpuBackend {
@@ -237,9 +156,14 @@ impl Backend for WebGpuBackend {
     }
 
     fn submit(&mut self, work: Vec<Work>) -> Settlement {
-        let mut verdicts = Vec::new();
         let scopes = ErrorScopes::open(&self.device);
-        self.encode(&work, &mut verdicts);
+        let verdicts = Submission::new(
+            &self.device,
+            &self.queue,
+            &self.pages,
+            &mut self.write_staging,
+        )
+        .submit(&work);
         let caught = scopes.close();
         self.destroy_retired();
         let loss = self.loss.clone();
@@ -259,25 +183,22 @@ impl Backend for WebGpuBackend {
         )
     }
 
-    fn read_back(
-        &mut self,
-        page: PageId,
-        offset: u64,
-        size_bytes: u64,
-    ) -> LocalBoxFuture<'static, Result<Vec<u8>, Failure>> {
+    fn read_back(&mut self, page: PageId, offset: u64, size_bytes: u64, form: CopyForm) -> CopyOut {
         let scopes = ErrorScopes::open(&self.device);
-        let staging = Staging::new(&self.device, size_bytes);
-        let mut encoder = self.encoder();
-        encoder.copy_buffer_to_buffer(&self.pages[&page], offset, staging.buffer(), 0, size_bytes);
+        let granted = self.limits.max_buffer_size;
+        let lease = self.read_staging.lease(&self.device, size_bytes, granted);
+        let descriptor = wgpu::CommandEncoderDescriptor { label: None };
+        let mut encoder = self.device.create_command_encoder(&descriptor);
+        encoder.copy_buffer_to_buffer(&self.pages[&page], offset, lease.buffer(), 0, size_bytes);
         self.queue.submit([encoder.finish()]);
-        let mapping = staging.map();
+        let mapping = lease.map();
         let caught = scopes.close();
         let loss = self.loss.clone();
         async move {
             caught.await?;
             if let Ok(Ok(())) = mapping.await {
                 loss.check()?;
-                return staging.bytes();
+                return lease.into_copy(form);
             }
             // Mapping aborts when the device is lost, possibly before the loss is announced; only
             // the announcement tells the caller why.

@@ -1,20 +1,25 @@
 //! Getting a WebGPU device from the browser, and hearing what it says on its own.
 
-use futures::StreamExt as _;
+use std::time::Duration;
+
 use futures::channel::mpsc;
+use futures::future::LocalBoxFuture;
+use futures::{FutureExt as _, StreamExt as _};
 use gloo_timers::future::TimeoutFuture;
 use js_sys::{Function, Reflect};
 use serde::Deserialize;
 use wasm_bindgen::closure::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
+use wellwritten_memory::{Failure, FailureKind};
 
 use super::backend::WebGpuBackend;
 use super::error_scopes::{js_device, text};
 use super::loss::Loss;
 use crate::backend::{BackendInfo, BackendKind};
-use crate::connection::{Connection, DeviceSignal};
+use crate::connection::{Connection, DeviceHost, DeviceSignal};
 use crate::error::DeviceError;
-use crate::limits::{DeviceLimits, RequiredLimits};
+use crate::launch_check::check_limit;
+use crate::limits::{DeviceLimits, LimitName, RequiredLimits};
 
 /// What to ask the browser for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -40,6 +45,7 @@ pub(crate) async fn connect(options: &WebGpuOptions) -> Result<Connection, Devic
             reason: error.to_string(),
         })?;
     let limits = wanted_limits(&options.required_limits);
+    check_limits(&limits, &adapter.limits())?;
     let (device, queue) = adapter
         .request_device(&wgpu::DeviceDescriptor {
             label: Some("wellwritten"),
@@ -57,42 +63,24 @@ pub(crate) async fn connect(options: &WebGpuOptions) -> Result<Connection, Devic
         // Nobody listens once the device is closed.
         let _ = sender.unbounded_send(DeviceSignal::Lost(reason));
     });
-    let backend = WebGpuBackend::new(
-        device,
-        queue,
-        loss,
-        adapter_info(&js),
-        DeviceLimits {
-            max_buffer_size: limits.max_buffer_size,
-            max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
-            max_storage_buffers_per_shader_stage: limits.max_storage_buffers_per_shader_stage,
-            max_compute_workgroups_per_dimension: limits.max_compute_workgroups_per_dimension,
-            min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
-        },
-    );
+    let info = adapter_info(&js);
+    let backend = WebGpuBackend::new(device, queue, loss, info, device_limits(&limits));
     Ok(Connection {
         backend: Box::new(backend),
         signals: Some(receiver.boxed_local()),
     })
 }
 
-/// Asks again after a loss, waiting longer before each try.
-pub(crate) async fn reconnect(
-    options: WebGpuOptions,
-    attempts: u32,
-) -> Result<Connection, DeviceError> {
-    let mut last = String::new();
-    for attempt in 0..attempts {
-        let wait_ms = 100 * attempt * attempt;
-        if wait_ms > 0 {
-            TimeoutFuture::new(wait_ms).await;
-        }
-        match connect(&options).await {
-            Ok(connection) => return Ok(connection),
-            Err(error) => last = error.to_string(),
-        }
+impl DeviceHost for WebGpuOptions {
+    fn connect(&self) -> LocalBoxFuture<'static, Result<Connection, DeviceError>> {
+        let options = *self;
+        async move { connect(&options).await }.boxed_local()
     }
-    Err(DeviceError::RecoveryFailed { attempts, last })
+
+    fn pause(&self, wait: Duration) -> LocalBoxFuture<'static, ()> {
+        let milliseconds = u32::try_from(wait.as_millis()).unwrap_or(u32::MAX);
+        TimeoutFuture::new(milliseconds).boxed_local()
+    }
 }
 
 fn has_webgpu() -> bool {
@@ -112,7 +100,51 @@ fn wanted_limits(required: &RequiredLimits) -> wgpu::Limits {
     if let Some(count) = required.max_storage_buffers_per_shader_stage {
         limits.max_storage_buffers_per_shader_stage = count;
     }
+    if let Some(count) = required.max_compute_workgroups_per_dimension {
+        limits.max_compute_workgroups_per_dimension = count;
+    }
     limits
+}
+
+fn device_limits(limits: &wgpu::Limits) -> DeviceLimits {
+    DeviceLimits {
+        max_buffer_size: limits.max_buffer_size,
+        max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
+        max_storage_buffers_per_shader_stage: limits.max_storage_buffers_per_shader_stage,
+        max_compute_workgroups_per_dimension: limits.max_compute_workgroups_per_dimension,
+        min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
+    }
+}
+
+/// Refuses what the adapter does not have, by name; the browser's refusal would not say what it has.
+fn check_limits(wanted: &wgpu::Limits, adapter: &wgpu::Limits) -> Result<(), DeviceError> {
+    let (wanted, has) = (device_limits(wanted), device_limits(adapter));
+    let most = [
+        (
+            LimitName::MaxBufferSize,
+            wanted.max_buffer_size,
+            has.max_buffer_size,
+        ),
+        (
+            LimitName::MaxStorageBufferBindingSize,
+            wanted.max_storage_buffer_binding_size,
+            has.max_storage_buffer_binding_size,
+        ),
+        (
+            LimitName::MaxStorageBuffersPerShaderStage,
+            wanted.max_storage_buffers_per_shader_stage.into(),
+            has.max_storage_buffers_per_shader_stage.into(),
+        ),
+        (
+            LimitName::MaxComputeWorkgroupsPerDimension,
+            wanted.max_compute_workgroups_per_dimension.into(),
+            has.max_compute_workgroups_per_dimension.into(),
+        ),
+    ];
+    most.into_iter()
+        .try_for_each(|(limit, requested, granted)| {
+            check_limit("the requested device", limit, requested, granted)
+        })
 }
 
 /// wgpu passes only the description on, which Chromium leaves empty; vendor and architecture say
@@ -152,8 +184,18 @@ fn adapter_info(device: &JsValue) -> BackendInfo {
 fn listen_to_uncaptured(device: &JsValue, sender: mpsc::UnboundedSender<DeviceSignal>) {
     let handler = Closure::<dyn FnMut(JsValue)>::new(move |event: JsValue| {
         let error = Reflect::get(&event, &"error".into()).unwrap_or(JsValue::UNDEFINED);
+        let class = Reflect::get(&error, &"constructor".into()).unwrap_or(JsValue::UNDEFINED);
         // Nobody listens once the device is closed.
-        let _ = sender.unbounded_send(DeviceSignal::Uncaptured(text(&error, "message")));
+        let kind = match text(&class, "name").as_str() {
+            "GPUOutOfMemoryError" => FailureKind::OutOfMemory,
+            "GPUValidationError" => FailureKind::Validation,
+            _ => FailureKind::Internal,
+        };
+        let message = format!(
+            "WebGPU reported an error outside every scope: {}",
+            text(&error, "message")
+        );
+        let _ = sender.unbounded_send(DeviceSignal::Uncaptured(Failure { kind, message }));
     });
     Reflect::get(device, &"addEventListener".into())
         .expect("a GPUDevice is an event target")

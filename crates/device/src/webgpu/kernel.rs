@@ -7,6 +7,7 @@ use futures::FutureExt as _;
 use futures::future::{LocalBoxFuture, Shared};
 use wellwritten_memory::{Failure, FailureKind};
 
+use super::bind_groups::BindGroups;
 use super::error_scopes::ErrorScopes;
 use crate::access::Access;
 use crate::backend::KernelState;
@@ -21,6 +22,7 @@ pub(super) struct BoundPipeline {
     pub(super) pipeline: wgpu::ComputePipeline,
     /// The module's verdict, then the pipeline's own.
     pub(super) verdict: PipelineVerdict,
+    pub(super) groups: BindGroups,
 }
 
 /// A kernel compiled for one device generation.
@@ -71,22 +73,25 @@ impl WebGpuKernel {
         }
     }
 
-    /// The pipeline for `accesses`, made on first use.
+    /// The pipeline for bindings of which these are written, made on first use.
     ///
     /// The layout is explicit, from what the launch declares, rather than deduced from the shader:
     /// a shader that writes what the launch calls read-only is then an error that names it, and a
     /// binding the shader does not use is allowed.
-    pub(super) fn pipeline(&self, device: &wgpu::Device, accesses: &[Access]) -> BoundPipeline {
-        let writes = || accesses.iter().map(|access| access.writes());
+    pub(super) fn pipeline(
+        &self,
+        device: &wgpu::Device,
+        writes: impl Iterator<Item = bool> + Clone,
+    ) -> BoundPipeline {
         if let Some((_, pipeline)) = self
             .pipelines
             .borrow()
             .iter()
-            .find(|(known, _)| known.iter().copied().eq(writes()))
+            .find(|(known, _)| known.iter().copied().eq(writes.clone()))
         {
             return pipeline.clone();
         }
-        let writes: Vec<bool> = writes().collect();
+        let writes: Vec<bool> = writes.collect();
         let pipeline = self.create_pipeline(device, &writes);
         self.pipelines.borrow_mut().push((writes, pipeline.clone()));
         pipeline
@@ -96,7 +101,8 @@ impl WebGpuKernel {
         if let Some(Err(failure)) = self.module_verdict.peek() {
             return KernelState::Broken(failure.clone());
         }
-        match self.pipeline(device, accesses).verdict.peek() {
+        let writes = accesses.iter().map(|access| access.writes());
+        match self.pipeline(device, writes).verdict.peek() {
             Some(Ok(())) => KernelState::Proven,
             Some(Err(failure)) => KernelState::Broken(failure.clone()),
             None => KernelState::Unproven,
@@ -155,6 +161,7 @@ impl WebGpuKernel {
             layout,
             pipeline,
             verdict,
+            groups: BindGroups::default(),
         }
     }
 }
