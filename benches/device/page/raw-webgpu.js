@@ -1,5 +1,5 @@
 // The loop over raw WebGPU, in plain JavaScript, with what is common practice to make it fast: one command buffer,
-// one bind group for every launch, one mappable buffer for every read, one array for the bytes.
+// one compute pass and one bind group for all launches, one mappable buffer for all reads, one array for their bytes.
 
 const storage = (binding, type) => ({
   binding,
@@ -77,12 +77,11 @@ export class RawWebGpu {
   }
 
   #encode(encoder, { group }, count) {
-    for (let launch = 0; launch < count; launch += 1) {
-      const pass = encoder.beginComputePass();
-      pass.setPipeline(this.#pipeline);
-      pass.setBindGroup(0, group);
-      pass.dispatchWorkgroups(this.#workgroups);
-      pass.end();
-    }
+    if (count === 0) return;
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(this.#pipeline);
+    pass.setBindGroup(0, group);
+    for (let launch = 0; launch < count; launch += 1) pass.dispatchWorkgroups(this.#workgroups);
+    pass.end();
   }
 }

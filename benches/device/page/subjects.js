@@ -77,11 +77,11 @@ export async function openSubjects() {
   return {
     compared: [
       await guardedSubject(),
-      await wgpuSubject("wgpu", Passes.PerLaunch),
+      await wgpuSubject("wgpu", Passes.Shared),
       await scriptSubject("script", wgsl),
     ],
     besides: [
-      await wgpuSubject("wgpuOnePass", Passes.Shared),
+      await wgpuSubject("wgpuPasses", Passes.PerLaunch),
       await wgpuSubject("wgpuBindGroups", Passes.PerLaunchWithBindGroup),
     ],
     wrong: await scriptSubject("wrong", wrongWgsl),

@@ -1,5 +1,5 @@
 //! [`RawWgpu`]: the loop over raw wgpu, with what is common practice to make it fast: one command buffer,
-//! one bind group for every launch, one mappable buffer for every read.
+//! one compute pass and one bind group for all launches, one mappable buffer for all reads.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,10 +16,10 @@ use crate::target::{KERNEL_BYTES, Target};
 #[wasm_bindgen]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passes {
-    /// A compute pass for each.
-    PerLaunch,
     /// One compute pass for all of them.
     Shared,
+    /// A compute pass for each.
+    PerLaunch,
     /// A compute pass and a new bind group for each, both labelled: nothing is kept between launches.
     PerLaunchWithBindGroup,
 }
