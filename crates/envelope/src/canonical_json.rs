@@ -1,11 +1,15 @@
 //! Canonical JSON (RFC 8785) and the digest of a value.
 
+use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
-use crate::{Digest, MAX_SAFE_INTEGER, PlainError, to_json};
+use crate::plain_length::plain_length;
+use crate::plain_value::finite;
+use crate::{Digest, MAX_SAFE_INTEGER, PlainError, PlainValue};
 
 /// Why a value has no canonical JSON. Nothing is written; retrying the same value fails again.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +26,7 @@ pub enum CanonicalError {
 /// # Errors
 /// [`CanonicalError::NotJson`].
 pub fn canonical_json<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, CanonicalError> {
-    Ok(canonical_text(&to_json(value)?).into_bytes())
+    Ok(plain_text(&PlainValue::of(value)?)?.into_bytes())
 }
 
 /// BLAKE3 of the canonical JSON of `value`.
@@ -34,34 +38,44 @@ pub fn digest_json<T: Serialize + ?Sized>(value: &T) -> Result<Digest, Canonical
 }
 
 /// The canonical spelling of a JSON value; every one has it.
+#[must_use]
+pub fn canonical_text(value: &Value) -> String {
+    let plain = PlainValue::of(value).and_then(|plain| plain_text(&plain));
+    plain.expect("a JSON value holds only what JSON can say")
+}
+
+/// The canonical spelling of a plain value. Of two members of one name the later counts, as in any map.
 ///
 /// A writer of our own: it is the only one in the module that every visitor downloads, where the tables of a
 /// general one for numbers would weigh more than all of this crate.
-#[must_use]
-pub fn canonical_text(value: &Value) -> String {
+pub(crate) fn plain_text(value: &PlainValue) -> Result<String, PlainError> {
     let mut text = String::new();
-    write_value(&mut text, value);
-    text
+    write_value(&mut text, value)?;
+    Ok(text)
 }
 
-/// Writes the canonical spelling of a JSON value behind what is in `text`.
-pub(crate) fn write_value(text: &mut String, value: &Value) {
+fn write_value(text: &mut String, value: &PlainValue) -> Result<(), PlainError> {
     match value {
-        Value::Null => text.push_str("null"),
-        Value::Bool(true) => text.push_str("true"),
-        Value::Bool(false) => text.push_str("false"),
-        Value::Number(number) => write_number(text, number),
-        Value::String(string) => write_string(text, string),
-        Value::Array(elements) => {
+        PlainValue::Null => text.push_str("null"),
+        PlainValue::Bool(true) => text.push_str("true"),
+        PlainValue::Bool(false) => text.push_str("false"),
+        PlainValue::Small(number) | PlainValue::Signed(number) => {
+            write_number(text, &Number::from(*number));
+        }
+        PlainValue::Unsigned(number) => write_number(text, &Number::from(*number)),
+        PlainValue::Float(number) => write_number(text, &finite(*number)?),
+        PlainValue::Text(string) => write_string(text, string),
+        PlainValue::List(elements) => {
             text.push('[');
             for (index, element) in elements.iter().enumerate() {
                 separate(text, index);
-                write_value(text, element);
+                write_value(text, element)?;
             }
             text.push(']');
         }
-        Value::Object(object) => write_object(text, object),
+        PlainValue::Object(fields) => write_object(text, fields)?,
     }
+    Ok(())
 }
 
 fn separate(text: &mut String, index: usize) {
@@ -70,38 +84,53 @@ fn separate(text: &mut String, index: usize) {
     }
 }
 
-fn write_object(text: &mut String, object: &Map<String, Value>) {
-    // The map is in UTF-8 order, which is UTF-16 order but for keys beyond the basic plane.
-    let is_in_order = !object
-        .keys()
-        .any(|key| key.bytes().any(|byte| byte >= 0xf0));
-    let mut members: Vec<(&String, &Value)> = Vec::with_capacity(object.len());
-    for (key, value) in object {
-        let at = if is_in_order {
-            members.len()
-        } else {
-            members.partition_point(|(other, _)| other.encode_utf16().lt(key.encode_utf16()))
-        };
-        members.insert(at, (key, value));
+fn write_object(
+    text: &mut String,
+    fields: &[(Cow<'static, str>, PlainValue)],
+) -> Result<(), PlainError> {
+    let mut members: Vec<(&str, &PlainValue)> = Vec::with_capacity(fields.len());
+    for (key, value) in fields {
+        match members.binary_search_by(|(other, _)| utf16_order(other, key)) {
+            Ok(at) => members[at].1 = value,
+            Err(at) => members.insert(at, (key, value)),
+        }
     }
     text.push('{');
     for (index, (key, value)) in members.into_iter().enumerate() {
         separate(text, index);
         write_string(text, key);
         text.push(':');
-        write_value(text, value);
+        write_value(text, value)?;
     }
     text.push('}');
+    Ok(())
+}
+
+/// The order of UTF-16 units: that of UTF-8 bytes, except that U+E000 to U+FFFF, whose first byte is 0xee or 0xef, come
+/// after all characters beyond them, which UTF-16 spells in surrogates.
+fn utf16_order(left: &str, right: &str) -> Ordering {
+    let rank = |byte: u8| match byte {
+        0xee | 0xef => byte + 0x10,
+        _ => byte,
+    };
+    let mut pairs = left.bytes().zip(right.bytes());
+    match pairs.find(|(left, right)| left != right) {
+        Some((left, right)) => rank(left).cmp(&rank(right)),
+        None => left.len().cmp(&right.len()),
+    }
 }
 
 fn write_string(text: &mut String, string: &str) {
     const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
     text.push('"');
     let mut rest = string;
-    let is_escaped = |byte: u8| matches!(byte, b'"' | b'\\' | 0..=0x1f);
-    while let Some(at) = rest.bytes().position(is_escaped) {
-        text.push_str(&rest[..at]);
-        match rest.as_bytes()[at] {
+    loop {
+        let (plain, special) = rest.split_at(plain_length(rest));
+        text.push_str(plain);
+        let Some(byte) = special.bytes().next() else {
+            break;
+        };
+        match byte {
             b'"' => text.push_str("\\\""),
             b'\\' => text.push_str("\\\\"),
             0x8 => text.push_str("\\b"),
@@ -115,9 +144,8 @@ fn write_string(text: &mut String, string: &str) {
                 text.push(HEXADECIMAL[usize::from(control & 15)].into());
             }
         }
-        rest = &rest[at + 1..];
+        rest = &special[1..];
     }
-    text.push_str(rest);
     text.push('"');
 }
 

@@ -105,9 +105,9 @@ impl Digest {
     /// Its spelling, in a buffer of the caller's.
     fn text<'a>(&self, buffer: &'a mut [u8; 64]) -> &'a str {
         const HEXADECIMAL: &[u8; 16] = b"0123456789abcdef";
-        let nibbles = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-        for (character, nibble) in buffer.iter_mut().zip(nibbles) {
-            *character = HEXADECIMAL[usize::from(nibble)];
+        for (pair, byte) in buffer.chunks_exact_mut(2).zip(self.0) {
+            pair[0] = HEXADECIMAL[usize::from(byte >> 4)];
+            pair[1] = HEXADECIMAL[usize::from(byte & 15)];
         }
         std::str::from_utf8(buffer).unwrap_or_default()
     }
@@ -121,15 +121,28 @@ impl Digest {
                     length_bytes: text.len(),
                 })?;
         let mut bytes = [0; 32];
-        for (offset, &found) in characters.iter().enumerate() {
-            let nibble = match found {
-                b'0'..=b'9' => found - b'0',
-                b'a'..=b'f' => found - b'a' + 10,
-                _ => return Err(DigestError::NotHexadecimal { offset, found }),
-            };
-            bytes[offset / 2] = bytes[offset / 2] << 4 | nibble;
+        let mut any = 0;
+        for (byte, pair) in bytes.iter_mut().zip(characters.chunks_exact(2)) {
+            let (high, low) = (nibble(pair[0]), nibble(pair[1]));
+            any |= high | low;
+            *byte = high << 4 | low;
+        }
+        if any > 15 {
+            let wrong = characters.iter().position(|&found| nibble(found) > 15);
+            let offset = wrong.unwrap_or_default();
+            let found = characters[offset];
+            return Err(DigestError::NotHexadecimal { offset, found });
         }
         Ok(Self(bytes))
+    }
+}
+
+/// What a lowercase hexadecimal digit stands for; more than 15 for any other byte.
+fn nibble(digit: u8) -> u8 {
+    match digit {
+        b'0'..=b'9' => digit - b'0',
+        b'a'..=b'f' => digit - b'a' + 10,
+        _ => u8::MAX,
     }
 }
 

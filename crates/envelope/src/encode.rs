@@ -1,18 +1,20 @@
 //! Writing an envelope.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use crate::byte_layout::{
     ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_PAYLOADS, NAME_BYTES, align8,
     file_length,
 };
+use crate::canonical_json::plain_text;
 use crate::digest::Sha256State;
 use crate::manifest_rules::{
     check_references, check_rows, check_version, read_manifest, unknown_fields,
 };
 use crate::{
-    CanonicalError, Digest, EnvelopeError, EnvelopeVersion, Id, Manifest, PayloadRow,
-    StrictJsonError, U64, UnknownFields, canonical_text, parse_strict_json, to_json,
+    CanonicalError, Digest, EnvelopeError, EnvelopeVersion, Id, Manifest, PayloadRow, PlainValue,
+    StrictJsonError, U64, UnknownFields, parse_strict_json,
 };
 
 /// Why an envelope was not written. Nothing was written, unless the sink or a source failed or a payload is not what
@@ -282,11 +284,17 @@ fn rows(version: EnvelopeVersion, payloads: &[(Id, &[u8])]) -> Vec<PayloadRow> {
 /// The manifest's bytes; where it states no rows, with `rows`. Unknown fields hold whatever a caller put there, so with
 /// them the text is read back: it must be strict, and it must say the same.
 fn manifest_text(manifest: &Manifest, rows: &[PayloadRow]) -> Result<Vec<u8>, EncodeError> {
-    let mut value = to_json(manifest).map_err(CanonicalError::from)?;
-    if manifest.payloads.is_empty() {
-        value["payloads"] = to_json(rows).map_err(CanonicalError::from)?;
+    let mut value = PlainValue::of(manifest).map_err(CanonicalError::from)?;
+    if manifest.payloads.is_empty()
+        && let PlainValue::Object(fields) = &mut value
+    {
+        // Of two members of one name the later counts.
+        let rows = PlainValue::of(rows).map_err(CanonicalError::from)?;
+        fields.push((Cow::Borrowed("payloads"), rows));
     }
-    let text = canonical_text(&value).into_bytes();
+    let text = plain_text(&value)
+        .map_err(CanonicalError::from)?
+        .into_bytes();
     let kept = unknown_fields(manifest);
     if !kept.is_empty() {
         let read = read_manifest(parse_strict_json(&text)?).map_err(EncodeError::Manifest)?;

@@ -90,6 +90,8 @@
 mod broken_rule;
 mod byte_layout;
 mod canonical_json;
+#[cfg(test)]
+mod canonical_while_reading;
 mod compatibility;
 mod convert;
 mod decode;
@@ -110,6 +112,7 @@ mod manifest_rules;
 mod manifest_schema;
 mod object_only;
 mod payload_copy;
+mod plain_length;
 mod plain_serializer;
 mod plain_value;
 mod rational_ns;

@@ -1,5 +1,7 @@
 //! What a manifest must say beyond its types: rule 7 of a reader, and what a writer refuses to write.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use crate::manifest::UnknownFields;
@@ -56,28 +58,29 @@ pub(crate) fn unknown_fields(manifest: &Manifest) -> Vec<String> {
         }
     };
     let mut paths = Vec::new();
-    let mut add = |prefix: &str, unknown: &UnknownFields| {
-        paths.extend(unknown.0.keys().map(|key| format!("{prefix}{key}")));
+    let mut add = |parent: FieldPath, unknown: &UnknownFields| {
+        paths.extend(unknown.0.keys().map(|key| format!("{parent}{key}")));
     };
-    add("", &manifest.unknown);
-    add("compatibility.", &manifest.compatibility.unknown);
-    add("environment.", &manifest.environment.unknown);
-    add("coordinator.", &coordinator.unknown);
-    add("coordinator.eventWatermarks.", watermarks);
+    add(FieldPath::of(""), &manifest.unknown);
+    add(
+        FieldPath::of("compatibility."),
+        &manifest.compatibility.unknown,
+    );
+    add(FieldPath::of("environment."), &manifest.environment.unknown);
+    add(FieldPath::of("coordinator."), &coordinator.unknown);
+    add(FieldPath::of("coordinator.eventWatermarks."), watermarks);
     for (index, row) in manifest.port_map.iter().enumerate() {
-        add(&format!("portMap[{index}]."), &row.unknown);
+        add(FieldPath::within("portMap", index, "."), &row.unknown);
     }
     for (index, row) in manifest.agents.iter().enumerate() {
-        add(&format!("agents[{index}]."), &row.unknown);
+        add(FieldPath::within("agents", index, "."), &row.unknown);
     }
     for (index, row) in coordinator.executor_state.iter().enumerate() {
-        add(
-            &format!("coordinator.executorState[{index}]."),
-            &row.unknown,
-        );
+        let parent = FieldPath::within("coordinator.executorState", index, ".");
+        add(parent, &row.unknown);
     }
     for (index, row) in manifest.payloads.iter().enumerate() {
-        add(&format!("payloads[{index}]."), &row.unknown);
+        add(FieldPath::within("payloads", index, "."), &row.unknown);
     }
     paths
 }
@@ -121,21 +124,21 @@ pub(crate) fn check_references<'a>(
     manifest: &Manifest,
     table: impl Iterator<Item = &'a Id>,
 ) -> Result<(), EnvelopeError> {
-    let mut referred_by: Vec<(&Id, Option<String>)> = table.map(|name| (name, None)).collect();
+    let mut referred_by: Vec<(&Id, Option<FieldPath>)> = table.map(|name| (name, None)).collect();
     sort_few_by(&mut referred_by, |(left, _), (right, _)| left.cmp(right));
     for (field, name) in references(manifest) {
         let found = referred_by.binary_search_by(|(other, _)| (*other).cmp(name));
         match found.ok().map(|at| &mut referred_by[at].1) {
             None => {
                 return Err(EnvelopeError::ReferenceMissing {
-                    field,
+                    field: field.to_string(),
                     name: name.clone(),
                 });
             }
             Some(Some(first)) => {
                 return Err(EnvelopeError::ReferenceRepeated {
-                    first: first.clone(),
-                    second: field,
+                    first: first.to_string(),
+                    second: field.to_string(),
                     name: name.clone(),
                 });
             }
@@ -150,38 +153,68 @@ pub(crate) fn check_references<'a>(
     }
 }
 
+/// The path of a field, spelled out only where an error names it: a sound manifest costs no text.
+#[derive(Clone, Copy)]
+struct FieldPath {
+    /// A name, or the name of the list the field is in.
+    name: &'static str,
+    /// The index in that list, and what follows it.
+    within: Option<(usize, &'static str)>,
+}
+
+impl FieldPath {
+    fn of(name: &'static str) -> Self {
+        Self { name, within: None }
+    }
+
+    fn within(list: &'static str, index: usize, rest: &'static str) -> Self {
+        Self {
+            name: list,
+            within: Some((index, rest)),
+        }
+    }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name)?;
+        match self.within {
+            Some((index, rest)) => write!(formatter, "[{index}]{rest}"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Every field that names a payload, with its path.
-fn references(manifest: &Manifest) -> Vec<(String, &Id)> {
+fn references(manifest: &Manifest) -> Vec<(FieldPath, &Id)> {
     let coordinator = &manifest.coordinator;
     let mut references = vec![
         (
-            "environment.payload".to_owned(),
+            FieldPath::of("environment.payload"),
             &manifest.environment.payload,
         ),
         (
-            "coordinator.taskLedger".to_owned(),
+            FieldPath::of("coordinator.taskLedger"),
             &coordinator.task_ledger,
         ),
         (
-            "coordinator.priorInspection".to_owned(),
+            FieldPath::of("coordinator.priorInspection"),
             &coordinator.prior_inspection,
         ),
     ];
-    references.extend(
-        coordinator
-            .admission_state
-            .iter()
-            .map(|name| ("coordinator.admissionState".to_owned(), name)),
-    );
-    let executors = coordinator.executor_state.iter().enumerate();
-    references.extend(executors.map(|(index, executor)| {
-        let field = format!("coordinator.executorState[{index}].payload");
-        (field, &executor.payload)
-    }));
-    let agents = manifest.agents.iter().enumerate();
-    references
-        .extend(agents.map(|(index, agent)| (format!("agents[{index}].payload"), &agent.payload)));
-    let helpers = manifest.helper_state.iter().enumerate();
-    references.extend(helpers.map(|(index, name)| (format!("helperState[{index}]"), name)));
+    if let Some(name) = &coordinator.admission_state {
+        references.push((FieldPath::of("coordinator.admissionState"), name));
+    }
+    for (index, executor) in coordinator.executor_state.iter().enumerate() {
+        let field = FieldPath::within("coordinator.executorState", index, ".payload");
+        references.push((field, &executor.payload));
+    }
+    for (index, agent) in manifest.agents.iter().enumerate() {
+        let field = FieldPath::within("agents", index, ".payload");
+        references.push((field, &agent.payload));
+    }
+    for (index, name) in manifest.helper_state.iter().enumerate() {
+        references.push((FieldPath::within("helperState", index, ""), name));
+    }
     references
 }

@@ -113,7 +113,7 @@ pub fn to_json<T: Serialize + ?Sized>(value: &T) -> Result<Value, PlainError> {
     PlainValue::of(value)?.into_json()
 }
 
-fn finite(value: f64) -> Result<Number, PlainError> {
+pub(crate) fn finite(value: f64) -> Result<Number, PlainError> {
     Number::from_f64(value).ok_or(PlainError::NotFinite {
         number: if value.is_nan() {
             "NaN"

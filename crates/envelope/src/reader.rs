@@ -8,12 +8,11 @@ use crate::byte_layout::{
     ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_PAYLOADS, NAME_BYTES, align8,
     array_at, bytes_at, digest_at, file_length, u32_at, u64_at,
 };
-use crate::canonical_json::write_value;
 use crate::file_bytes::{FileBytes, Halt};
-use crate::strict_json::parse_strict_json;
+use crate::strict_json::read_strict_json;
 use crate::{
     Digest, DigestAlgorithm, EnvelopeError, EnvelopeVersion, Id, PayloadEntry, PayloadRow, U64,
-    UnknownFields,
+    UnknownFields, canonical_text,
 };
 
 /// What the header says, after rule 1.
@@ -227,24 +226,25 @@ pub(crate) fn read_manifest_json(
             given_bytes: file_length(prefix.len()),
         });
     };
-    let value = parse_strict_json(text).map_err(|problem| EnvelopeError::ManifestJson {
+    let read = read_strict_json(text).map_err(|problem| EnvelopeError::ManifestJson {
         offset: start + file_length(problem.offset()),
         problem,
     })?;
-    // As long as it should be, so that it is allocated once.
-    let mut canonical = String::with_capacity(text.len());
-    write_value(&mut canonical, &value);
-    if canonical.as_bytes() != text {
-        let same = canonical
-            .as_bytes()
-            .iter()
-            .zip(text)
-            .take_while(|(left, right)| left == right);
-        return Err(EnvelopeError::ManifestNotCanonical {
-            offset: start + file_length(same.count()),
-        });
+    if !read.is_surely_canonical {
+        // Written again to see where the two part.
+        let canonical = canonical_text(&read.value);
+        if canonical.as_bytes() != text {
+            let same = canonical
+                .as_bytes()
+                .iter()
+                .zip(text)
+                .take_while(|(left, right)| left == right);
+            return Err(EnvelopeError::ManifestNotCanonical {
+                offset: start + file_length(same.count()),
+            });
+        }
     }
-    Ok(value)
+    Ok(read.value)
 }
 
 /// Rule 5 for the entry after `earlier`, but for its digest. The table lies inside `prefix`.

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Number, Value};
 
+use crate::plain_length::plain_length;
+
 /// Deepest nesting of arrays and objects that is read.
 pub const MAX_DEPTH: usize = 64;
 /// Largest magnitude of a number written as an integer: 2^53 - 1.
@@ -107,10 +109,28 @@ impl StrictJsonError {
 /// the integer it stands for, and by default rounds some doubles to a neighbour, which would make a
 /// canonical text look non-canonical.
 pub fn parse_strict_json(bytes: &[u8]) -> Result<Value, StrictJsonError> {
+    Ok(read_strict_json(bytes)?.value)
+}
+
+/// What a strict text says, and whether it says it in its canonical spelling.
+pub(crate) struct StrictRead {
+    pub(crate) value: Value,
+    /// True only of a text that is canonical (RFC 8785). False of any other, and of a canonical one with a number that
+    /// is no integer or with a key in which a character is U+E000 or beyond: whether those are spelled and ordered
+    /// as they should be is left to whoever writes the value again. No manifest of ours has either.
+    pub(crate) is_surely_canonical: bool,
+}
+
+/// Reads as [`parse_strict_json`] does, and sees on the way whether the text is canonical.
+pub(crate) fn read_strict_json(bytes: &[u8]) -> Result<StrictRead, StrictJsonError> {
     let text = std::str::from_utf8(bytes).map_err(|error| StrictJsonError::InvalidUtf8 {
         offset: error.valid_up_to(),
     })?;
-    let mut reader = Reader { text, offset: 0 };
+    let mut reader = Reader {
+        text,
+        offset: 0,
+        is_surely_canonical: true,
+    };
     let value = reader.value(0)?;
     reader.skip_space();
     if reader.offset < text.len() {
@@ -118,16 +138,21 @@ pub fn parse_strict_json(bytes: &[u8]) -> Result<Value, StrictJsonError> {
             offset: reader.offset,
         });
     }
-    Ok(value)
+    Ok(StrictRead {
+        value,
+        is_surely_canonical: reader.is_surely_canonical,
+    })
 }
 
 /// A position in the text; always on a character boundary.
 struct Reader<'a> {
     text: &'a str,
     offset: usize,
+    /// Of what is before the offset.
+    is_surely_canonical: bool,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.offset).copied()
     }
@@ -135,6 +160,7 @@ impl Reader<'_> {
     fn skip_space(&mut self) {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
             self.offset += 1;
+            self.is_surely_canonical = false;
         }
     }
 
@@ -229,8 +255,16 @@ impl Reader<'_> {
                 return Err(self.unexpected("a key in quotes"));
             }
             let key = self.string()?;
-            if members.contains_key(&key) {
-                return Err(StrictJsonError::DuplicateKey { offset, key });
+            // A key beyond the last one is no duplicate.
+            if members.keys().next_back().is_some_and(|last| key <= *last) {
+                self.is_surely_canonical = false;
+                if members.contains_key(&key) {
+                    return Err(StrictJsonError::DuplicateKey { offset, key });
+                }
+            }
+            // The map is in UTF-8 order, which is UTF-16 order below U+E000.
+            if key.bytes().any(|byte| byte >= 0xee) {
+                self.is_surely_canonical = false;
             }
             self.skip_space();
             self.expect(b':', "':'")?;
@@ -249,24 +283,29 @@ impl Reader<'_> {
     /// Reads a string; the opening quote is known to be there.
     fn string(&mut self) -> Result<String, StrictJsonError> {
         self.offset += 1;
-        let mut read = String::new();
+        // Mostly the whole of it, and then allocated once and exactly.
+        let mut read = self.plain().to_owned();
         loop {
-            let rest = &self.text[self.offset..];
-            let plain = rest
-                .bytes()
-                .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f))
-                .unwrap_or(rest.len());
-            read.push_str(&rest[..plain]);
-            self.offset += plain;
             match self.peek() {
                 Some(b'"') => {
                     self.offset += 1;
                     return Ok(read);
                 }
-                Some(b'\\') => read.push(self.escape()?),
+                Some(b'\\') => {
+                    read.push(self.escape()?);
+                    read.push_str(self.plain());
+                }
                 _ => return Err(self.unexpected("the rest of a string")),
             }
         }
+    }
+
+    /// What comes before the next character with a meaning of its own.
+    fn plain(&mut self) -> &'a str {
+        let rest = &self.text[self.offset..];
+        let length = plain_length(rest);
+        self.offset += length;
+        &rest[..length]
     }
 
     fn escape(&mut self) -> Result<char, StrictJsonError> {
@@ -275,7 +314,10 @@ impl Reader<'_> {
         let plain = match self.peek() {
             Some(b'"') => '"',
             Some(b'\\') => '\\',
-            Some(b'/') => '/',
+            Some(b'/') => {
+                self.is_surely_canonical = false;
+                '/'
+            }
             Some(b'b') => '\u{8}',
             Some(b'f') => '\u{c}',
             Some(b'n') => '\n',
@@ -307,6 +349,16 @@ impl Reader<'_> {
         } else {
             first
         };
+        // Canonical are only control characters without a short escape, in small letters.
+        let is_short = matches!(code, 0x8 | 0x9 | 0xa | 0xc | 0xd);
+        if code > 0x1f
+            || is_short
+            || self.text[start..self.offset]
+                .bytes()
+                .any(|byte| byte.is_ascii_uppercase())
+        {
+            self.is_surely_canonical = false;
+        }
         char::from_u32(code).ok_or(lone)
     }
 
@@ -359,6 +411,10 @@ impl Reader<'_> {
             self.digits()?;
         }
         let spelled = &self.text[start..self.offset];
+        // Integers have one spelling, but for that of zero.
+        if !integer || spelled == "-0" {
+            self.is_surely_canonical = false;
+        }
         if integer {
             return Self::integer(spelled, start);
         }

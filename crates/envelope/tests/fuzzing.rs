@@ -3,7 +3,9 @@
 mod fuzzed;
 mod sample_envelope;
 
-use fuzzed::{check_canonical, check_decode, check_describe, check_round_trip, cook};
+use fuzzed::{
+    Spelling, check_canonical, check_decode, check_describe, check_round_trip, cook, spelling,
+};
 use sample_envelope::{BOTH, encoded};
 use wellwritten_envelope::decode;
 
@@ -62,4 +64,22 @@ fn canary_a_recipe_reaches_what_it_changes() {
     reached.sort();
     reached.dedup();
     assert!(reached.len() >= 15, "only {reached:?}");
+}
+
+#[test]
+fn canary_the_spelling_of_a_manifest_is_told_apart() {
+    assert_eq!(spelling(b"{\"a\":1.5,\"b\":[]}"), Spelling::Canonical);
+    for (text, at) in [
+        ("{\"a\":1.50}", 8),
+        ("{\"a\": 1}", 5),
+        ("{\"b\":1,\"a\":1}", 2),
+        ("{}\n", 2),
+        ("{\"\u{ffff}\":1,\"\u{1f600}\":1}", 2),
+        ("[\"\\u0041\"]", 2),
+    ] {
+        assert_eq!(spelling(text.as_bytes()), Spelling::DiffersAt(at), "{text}");
+    }
+    let text = "{\"\u{1f600}\":1,\"\u{ffff}\":1}";
+    assert_eq!(spelling(text.as_bytes()), Spelling::Canonical);
+    assert!(matches!(spelling(b"{"), Spelling::NotStrict(_)));
 }

@@ -330,9 +330,54 @@ fn any_checkpoint(
     (manifest, payloads)
 }
 
+/// What a reader of files says of a manifest of this text, as far as its spelling goes.
+#[derive(Debug, PartialEq)]
+pub enum Spelling {
+    Canonical,
+    /// From this offset of the text on it is not what its value is written as.
+    DiffersAt(usize),
+    NotStrict(StrictJsonError),
+}
+
+/// The reader's own answer, out of a file that is nothing but a header and this manifest.
+pub fn spelling(text: &[u8]) -> Spelling {
+    let length = u32::try_from(text.len()).expect("a short text");
+    let mut file = MAGIC.to_vec();
+    for word in [2, 32, length, 0, (32 + length).next_multiple_of(8), 0] {
+        file.extend_from_slice(&u32::to_le_bytes(word));
+    }
+    file.extend_from_slice(text);
+    match decode_header(&file, 1 << 40) {
+        Err(EnvelopeError::ManifestJson { offset, problem }) => {
+            assert_eq!(offset, 32 + problem.offset() as u64);
+            Spelling::NotStrict(problem)
+        }
+        Err(EnvelopeError::ManifestNotCanonical { offset }) => {
+            Spelling::DiffersAt(usize::try_from(offset - 32).expect("inside the text"))
+        }
+        _ => Spelling::Canonical,
+    }
+}
+
+/// The same in two passes: the value is read, written again, and compared byte by byte.
+fn slow_spelling(text: &[u8]) -> Spelling {
+    let value = match parse_strict_json(text) {
+        Ok(value) => value,
+        Err(problem) => return Spelling::NotStrict(problem),
+    };
+    let canonical = serde_json_canonicalizer::to_vec(&value).unwrap();
+    if canonical == text {
+        return Spelling::Canonical;
+    }
+    let shorter = canonical.len().min(text.len());
+    let differs = (0..shorter).find(|&at| canonical[at] != text[at]);
+    Spelling::DiffersAt(differs.unwrap_or(shorter))
+}
+
 /// Any text: what a strict reader takes, another reader takes too and means the same; its canonical form is its
-/// own canonical form.
+/// own canonical form. A reader of files says of it what writing it again says.
 pub fn check_canonical(input: &[u8]) {
+    assert_eq!(spelling(input), slow_spelling(input));
     let Ok(value) = parse_strict_json(input) else {
         return;
     };
@@ -346,7 +391,10 @@ pub fn check_canonical(input: &[u8]) {
         String::from_utf8_lossy(&peer_text)
     );
     match parse_strict_json(&text) {
-        Ok(again) => assert_eq!(canonical_json(&again).unwrap(), text),
+        Ok(again) => {
+            assert_eq!(canonical_json(&again).unwrap(), text);
+            assert_eq!(spelling(&text), Spelling::Canonical);
+        }
         // ECMAScript spells doubles up to 1e21 as integers, and a strict reader takes those up to 2^53-1 only: such a
         // number has a canonical form and no place in a file.
         Err(error) => assert!(
