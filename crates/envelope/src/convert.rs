@@ -18,8 +18,8 @@ pub enum ConvertError {
     /// The file could not be read or breaks a rule. Nothing was written.
     #[error(transparent)]
     Read(#[from] StreamError),
-    /// The file is sound and holds something that version 2 has no place for: a field this crate does not know.
-    /// Nothing was written; the file can only be kept as it is.
+    /// The file is sound and holds something that version 2 has no place for: a field this crate does not know, or a
+    /// `digestAlgorithm` that says what version 1 need not say. Nothing was written; the file can only be kept as it is.
     #[error("the file cannot be written as version {to} without loss: {problem}")]
     WouldLose {
         /// The version asked for.
@@ -36,8 +36,9 @@ pub enum ConvertError {
 ///
 /// Payloads and everything the manifest says stay what they are; `envelopeVersion`, `digestAlgorithm`, the digests of
 /// payloads and the layout become those of the version. So a file of version 2 goes to version 1 and back to the same
-/// bytes, and so does a file of version 1 through version 2. What version 2 has no place for, fields that this crate
-/// does not know, is refused ([`ConvertError::WouldLose`]) rather than dropped. The one thing not carried over is a `digestAlgorithm` that says the obvious in a file of version 1. To the version it has
+/// bytes, and so does a file of version 1 through version 2. What version 2 has no place for is refused
+/// ([`ConvertError::WouldLose`]) rather than dropped: fields that this crate does not know, and a `digestAlgorithm`
+/// that says the obvious in a file of version 1, since the file that comes back would not say it. To the version it has
 /// already, a file is copied byte for byte.
 ///
 /// The source is read twice, by [`verify`] first; `progress` is called during both, with a total of its own for each.
@@ -57,7 +58,8 @@ pub fn convert<S: ReadAt, W: Write + Seek>(
     manifest.envelope_version = to;
     manifest.digest_algorithm = match to {
         EnvelopeVersion::One => None,
-        EnvelopeVersion::Two => Some(DigestAlgorithm::Blake3),
+        // One that is stated is left to be refused.
+        EnvelopeVersion::Two => manifest.digest_algorithm.or(Some(DigestAlgorithm::Blake3)),
     };
     // Before the rows go: they too may hold fields that version 2 has no place for.
     check_version(&manifest, to).map_err(|problem| ConvertError::WouldLose { to, problem })?;

@@ -6,7 +6,8 @@ mod sample_envelope;
 use sample_envelope::{BOTH, Forgery, encoded, id, manifest, payloads, views};
 use serde_json::{Value, json};
 use wellwritten_envelope::{
-    Digest, EnvelopeRule, EnvelopeVersion, Id, decode, describe, encode, write_envelope,
+    Digest, EnvelopeError, EnvelopeRule, EnvelopeVersion, Id, decode, describe, encode,
+    write_envelope,
 };
 
 /// Decodes a file that must be refused and checks the rule; the text must say more than the rule.
@@ -500,4 +501,48 @@ fn the_writer_refuses_what_a_reader_would() {
         encode(&rows, &views).is_err(),
         "rows that do not describe the payloads"
     );
+}
+
+/// No name is reserved: what counts is that each payload is referred to once, by whichever field.
+#[test]
+fn a_helper_may_bear_the_name_that_a_null_admission_state_leaves_free() {
+    let admission = id("coordinator-admission");
+    for version in BOTH {
+        let payloads = payloads();
+        let views = views(&payloads);
+        let mut freed = manifest(version);
+        freed.coordinator.admission_state = None;
+        freed.helper_state.push(admission.clone());
+        let bytes = encode(&freed, &views).unwrap();
+        let read = decode(&bytes).unwrap();
+        assert_eq!(read.manifest.helper_state, [admission.clone()]);
+        assert_eq!(read.payload(&admission), Some(views[5].1));
+        assert_eq!(encode(&read.manifest, &views).unwrap(), bytes);
+
+        let unnamed =
+            Forgery::of(version).edit(|value| value["coordinator"]["admissionState"] = json!(null));
+        let EnvelopeError::Unreferenced { name } = decode(&unnamed.write()).unwrap_err() else {
+            panic!("in the table, and nothing refers to it");
+        };
+        assert_eq!(name, admission);
+
+        let twice = Forgery::of(version)
+            .edit(|value| value["helperState"] = json!(["coordinator-admission"]));
+        let EnvelopeError::ReferenceRepeated { first, second, .. } =
+            decode(&twice.write()).unwrap_err()
+        else {
+            panic!("two fields refer to it");
+        };
+        assert_eq!(
+            (first.as_str(), second.as_str()),
+            ("coordinator.admissionState", "helperState[0]")
+        );
+
+        let absent = Forgery::with(&freed, &payloads[..5]);
+        let EnvelopeError::ReferenceMissing { field, .. } = decode(&absent.write()).unwrap_err()
+        else {
+            panic!("not in the table");
+        };
+        assert_eq!(field, "helperState[0]");
+    }
 }

@@ -8,10 +8,10 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use sample_envelope::{BOTH, Forgery, encoded, id, manifest, payloads, views};
 use serde_json::json;
 use wellwritten_envelope::{
-    ConvertError, EncodeError, EnvelopeError, EnvelopeRule, EnvelopeVersion, EventWatermarks, Id,
-    Manifest, Progress, ReadAt, SeekSource, StreamError, U64, UnknownFields, convert, copy_payload,
-    decode, describe, describe_source, encode, read_head, read_payload, verify, write_from_sources,
-    write_seekable,
+    ConvertError, DigestAlgorithm, EncodeError, EnvelopeError, EnvelopeRule, EnvelopeVersion,
+    EventWatermarks, Id, Manifest, Progress, ReadAt, SeekSource, StreamError, U64, UnknownFields,
+    convert, copy_payload, decode, describe, describe_source, encode, read_head, read_payload,
+    verify, write_from_sources, write_seekable,
 };
 
 /// Whether two readers agree on a file: both accept it, or both refuse it with the very same error.
@@ -473,15 +473,22 @@ fn what_version_two_has_no_place_for_is_refused_not_dropped() {
     let field = "coordinator.eventWatermarks.addedLater";
     assert!(said.to_string().contains(field), "{said}");
 
-    // Saying the obvious is not carried over: the file that comes back has the digests, not the field.
+    // What version 1 need not say is something it says: the file that came back would not be the same.
     let bytes = Forgery::of(EnvelopeVersion::One)
         .edit(|manifest| manifest["digestAlgorithm"] = json!("sha256"))
         .write();
-    let back = converted(
-        &converted(&bytes, EnvelopeVersion::Two).unwrap(),
-        EnvelopeVersion::One,
-    );
-    assert_eq!(back.unwrap(), encoded(EnvelopeVersion::One));
+    let ConvertError::WouldLose { to, problem } =
+        converted(&bytes, EnvelopeVersion::Two).unwrap_err()
+    else {
+        panic!("refused for another reason");
+    };
+    let expected = EnvelopeError::Algorithm {
+        version: EnvelopeVersion::Two,
+        expected: DigestAlgorithm::Blake3,
+        found: Some(DigestAlgorithm::Sha256),
+    };
+    assert_eq!((to, problem), (EnvelopeVersion::Two, expected));
+    assert_eq!(converted(&bytes, EnvelopeVersion::One).unwrap(), bytes);
 }
 
 #[test]

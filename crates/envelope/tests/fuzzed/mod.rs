@@ -6,10 +6,10 @@ use std::io::Cursor;
 
 use serde_json::{Value, json};
 use wellwritten_envelope::{
-    EnvelopeError, EnvelopeVersion, EventWatermarks, Id, MAGIC, Manifest, PartState, StreamError,
-    StrictJsonError, U64, UnknownFields, canonical_json, convert, copy_payload, decode,
-    decode_header, describe, describe_source, encode, head_bytes, parse_strict_json, read_head,
-    verify, write_from_sources, write_seekable,
+    DigestAlgorithm, EnvelopeError, EnvelopeVersion, EventWatermarks, Id, MAGIC, Manifest,
+    PartState, StreamError, StrictJsonError, U64, UnknownFields, canonical_json, convert,
+    copy_payload, decode, decode_header, describe, describe_source, encode, head_bytes,
+    parse_strict_json, read_head, verify, write_from_sources, write_seekable,
 };
 
 use crate::sample_envelope::{Forgery, id, manifest, payloads, views};
@@ -270,8 +270,10 @@ pub fn check_round_trip(input: &[u8]) {
         convert(&mut &there[..], version, &mut back, &mut |_| {}).unwrap();
         assert_eq!(back.into_inner(), bytes);
     } else {
-        let plain = manifest.unknown.0.is_empty() && manifest.environment.unknown.0.is_empty();
-        assert!(!plain, "only unknown fields have no place in version 2");
+        let plain = manifest.unknown.0.is_empty()
+            && manifest.environment.unknown.0.is_empty()
+            && manifest.digest_algorithm.is_none();
+        assert!(!plain, "all else has a place in version 2");
     }
 }
 
@@ -312,9 +314,16 @@ fn any_checkpoint(
     }
     if shape & 2 != 0 {
         let admission = manifest.coordinator.admission_state.take();
-        payloads.retain(|(name, _)| Some(name) != admission.as_ref());
+        if shape & 16 != 0 {
+            manifest.helper_state.extend(admission);
+        } else {
+            payloads.retain(|(name, _)| Some(name) != admission.as_ref());
+        }
     }
     if version == EnvelopeVersion::One {
+        if shape & 32 != 0 {
+            manifest.digest_algorithm = Some(DigestAlgorithm::Sha256);
+        }
         let value = parse_strict_json(choices.0).unwrap_or_else(|_| json!([shape]));
         if shape & 4 != 0 {
             manifest
