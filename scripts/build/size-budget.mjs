@@ -10,7 +10,7 @@ const GOAL_BYTES = 300_000;
  * that what was won is not lost again. A module above its goal is said at every build; ARCHITECTURE.md says what is left.
  */
 export const WASM_BUDGETS = {
-  page: { goal: GOAL_BYTES, ceiling: 240_000 },
+  page: { goal: GOAL_BYTES, ceiling: 260_000 },
   session: { goal: GOAL_BYTES, ceiling: 488_000 },
 };
 

@@ -5,9 +5,11 @@ import type {
   DeviceLimits,
   FailureGraph,
   GuardedDeviceOptions,
+  MemoryUsage,
   TaintSpan,
   WasmBuffer,
   WasmDevice,
+  WasmGraph,
   WasmKernel,
   WasmSlice,
 } from "#wasm/page";
@@ -16,12 +18,15 @@ import type { LoadOptions } from "./start-wasm.ts";
 import { TypedEventTarget } from "./typed-event-target.ts";
 import { WellwrittenError } from "./wellwritten-error.ts";
 
-/** What a device tells unasked. `error` is one that arose outside every launch: it claims nothing. */
+/**
+ * What a device tells unasked. `error` is one that arose outside every error scope: nobody can say what it was, so the
+ * `claimed` submissions that were in flight fail under it.
+ */
 export interface DeviceEvents {
   settled: null;
   lost: { reason: string };
   recovered: null;
-  error: { message: string };
+  error: { message: string; claimed: number };
 }
 
 /** WGSL, for the WebGPU backend. */
@@ -91,6 +96,29 @@ export class GuardedBuffer {
   }
 }
 
+/** What a capture window recorded. It keeps no buffer alive and belongs to the device generation it was made on. */
+export class SealedGraph {
+  readonly label: string;
+  /** How many writes, copies, launches and replays it runs. */
+  readonly units: number;
+  readonly #graph: WasmGraph;
+
+  /** Use {@link GuardedDevice.window}. */
+  constructor(graph: WasmGraph) {
+    this.#graph = graph;
+    this.label = graph.label;
+    this.units = graph.units;
+  }
+
+  /**
+   * Runs everything recorded, in order, as one unit: it succeeds or fails as a whole. Throws when a buffer of it was
+   * freed or the device was lost since.
+   */
+  replay(): void {
+    callWasm(() => this.#graph.replay());
+  }
+}
+
 /**
  * A compute device whose reads return bytes if and only if every one of them was last written by work
  * that succeeded. It runs in the thread that made it.
@@ -102,9 +130,9 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
   constructor(device: WasmDevice) {
     super();
     this.#device = device;
-    device.observe((type: keyof DeviceEvents, message: string) => {
+    device.observe((type: keyof DeviceEvents, message: string, claimed: number) => {
       if (type === "lost") this.emit("lost", { reason: message });
-      else if (type === "error") this.emit("error", { message });
+      else if (type === "error") this.emit("error", { message, claimed });
       else this.emit(type, null);
     });
   }
@@ -131,8 +159,17 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
     return callWasm(() => new GuardedBuffer(this.#device.alloc(sizeBytes, options.label)));
   }
 
+  /** Writes `bytes`, as many as `target` holds and a multiple of 4, in order with launches. */
   write(target: GuardedBuffer | Slice, bytes: Uint8Array): void {
     callWasm(() => this.#device.write(rawOf(target), bytes));
+  }
+
+  /**
+   * Copies `source` over `target`, of the same size and of another buffer, in order with launches. Skipped, like a
+   * launch, when `source` is known not to read cleanly.
+   */
+  copy(source: GuardedBuffer | Slice, target: GuardedBuffer | Slice): void {
+    callWasm(() => this.#device.copy(rawOf(source), rawOf(target)));
   }
 
   /** A kernel that does not compile fails its launches, not this call. */
@@ -172,8 +209,43 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
     return typed(() => this.#device.settled());
   }
 
-  taint(source: GuardedBuffer | Slice): TaintSpan[] {
-    return callWasm(() => this.#device.taint(rawOf(source)));
+  /**
+   * The state of every byte, as spans that cover `source` in order. With `spans`, at most so many: neighbours are
+   * merged, and the worst state of a span stands for it.
+   */
+  taint(source: GuardedBuffer | Slice, options: { spans?: number } = {}): TaintSpan[] {
+    return callWasm(() => this.#device.taint(rawOf(source), options.spans));
+  }
+
+  /**
+   * Runs `record`, which launches, writes and copies as always, and records what it did. The graph runs all of it
+   * again, as one unit of work. Rejects with `WINDOW_DOOMED` when anything in it failed or was skipped, however late;
+   * what `record` throws is passed on, and nothing is kept.
+   */
+  async window(record: () => void, options: { label?: string } = {}): Promise<SealedGraph> {
+    const window = callWasm(() => this.#device.window(options.label ?? "unnamed"));
+    try {
+      const returned: unknown = record();
+      if (returned instanceof Promise)
+        throw new WellwrittenError(
+          "INVALID_ARGUMENT",
+          "`record` returned a promise: a window records what is done before `record` returns.",
+        );
+    } catch (thrown) {
+      window.free();
+      throw thrown;
+    }
+    return new SealedGraph(await typed(() => window.seal()));
+  }
+
+  /** What live buffers hold, and what the pages under them take, in bytes. */
+  memory(): MemoryUsage {
+    return callWasm(() => this.#device.memory());
+  }
+
+  /** Gives pages that no buffer lies on back to the device now; otherwise they go when they have long been unused. */
+  trim(): void {
+    callWasm(() => this.#device.trim());
   }
 
   failures(): FailureGraph {

@@ -1,4 +1,10 @@
-import type { BrokenRule, WellwrittenErrorCode } from "#wasm/page";
+import type {
+  BrokenRule,
+  DoomedWindow,
+  ExceededLimit,
+  UnwrittenReport,
+  WellwrittenErrorCode,
+} from "#wasm/page";
 
 /** The codes raised on this side, before or around wasm; Rust's own are `WellwrittenErrorCode`. */
 export type HostErrorCode =
@@ -16,6 +22,12 @@ export type ErrorCode = HostErrorCode | WellwrittenErrorCode;
 
 /** The facts that come with a code, where their shape is fixed; those of other codes are `unknown`. */
 export interface ErrorContexts {
+  /** Root failures, and the path from each to the bytes. */
+  UNWRITTEN: UnwrittenReport;
+  /** The limit, what was asked for and what is granted. */
+  LIMIT_EXCEEDED: ExceededLimit;
+  /** What failed or was skipped in the window, and the root failure. */
+  WINDOW_DOOMED: DoomedWindow;
   /** The rule a file breaks, where, and both values. */
   ENVELOPE_INVALID: BrokenRule;
   /** The rule by which a reader would refuse what was not written; null where it is too large for this machine. */

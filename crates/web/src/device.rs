@@ -9,7 +9,7 @@ use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::future_to_promise;
 use wellwritten_device::{
     Access, Binding, BufferBinding, DeviceEvent, GuardedBuffer, GuardedDevice, HostKernelError,
-    HostLaunch, Kernel, KernelSource,
+    HostLaunch, Kernel, KernelSource, SealedGraph, Window,
 };
 
 use crate::convert::{from_js, to_js, whole_number};
@@ -53,6 +53,52 @@ pub struct WasmSlice {
 #[wasm_bindgen]
 pub struct WasmKernel {
     kernel: Kernel,
+}
+
+/// A capture window that records. `free()` gives it up.
+#[wasm_bindgen]
+pub struct WasmWindow {
+    window: Window,
+}
+
+#[wasm_bindgen]
+impl WasmWindow {
+    /// Closes the window and waits until all it recorded has settled: the graph, or an error
+    /// `WINDOW_DOOMED`.
+    #[wasm_bindgen(unchecked_return_type = "Promise<WasmGraph>")]
+    pub fn seal(self) -> Promise {
+        let sealed = self.window.seal();
+        future_to_promise(async move {
+            let graph = sealed.await.map_err(WebError::from)?;
+            Ok(WasmGraph { graph }.into())
+        })
+    }
+}
+
+/// What a capture window recorded.
+#[wasm_bindgen]
+pub struct WasmGraph {
+    graph: SealedGraph,
+}
+
+#[wasm_bindgen]
+impl WasmGraph {
+    /// How reports name it.
+    #[wasm_bindgen(getter)]
+    pub fn label(&self) -> String {
+        self.graph.label().to_owned()
+    }
+
+    /// How many writes, copies, launches and replays it runs.
+    #[wasm_bindgen(getter)]
+    pub fn units(&self) -> usize {
+        self.graph.units()
+    }
+
+    /// Runs it as one unit of work.
+    pub fn replay(&self) -> WebResult<()> {
+        Ok(self.graph.replay()?)
+    }
 }
 
 /// The bindings of one launch: `@group(0) @binding(i)` in the order pushed.
@@ -164,19 +210,22 @@ impl WasmDevice {
         Ok(self.open()?.generation())
     }
 
-    /// Calls `observer(type, message)` when claims settle, the device is lost or recovered, or an
+    /// Calls `observer(type, message, claimed)` when claims settle, the device is lost or recovered, or an
     /// error arrives outside every scope.
     pub fn observe(&self, observer: Function) {
         self.device.observe(move |event| {
-            let (name, message) = match event {
-                DeviceEvent::Settled => ("settled", String::new()),
-                DeviceEvent::Lost { reason, .. } => ("lost", reason.clone()),
-                DeviceEvent::Recovered { .. } => ("recovered", String::new()),
-                DeviceEvent::Uncaptured { message } => ("error", message.clone()),
+            let (name, message, claimed) = match event {
+                DeviceEvent::Settled => ("settled", "", 0),
+                DeviceEvent::Lost { reason, .. } => ("lost", reason.as_str(), 0),
+                DeviceEvent::Recovered { .. } => ("recovered", "", 0),
+                DeviceEvent::Uncaptured { message, claimed } => {
+                    ("error", message.as_str(), *claimed)
+                }
                 _ => return,
             };
+            let (name, message, claimed) = (name.into(), message.into(), claimed.into());
             // What an observer throws is its own affair; the browser reports it.
-            let _ = observer.call2(&JsValue::UNDEFINED, &name.into(), &message.into());
+            let _ = observer.call3(&JsValue::UNDEFINED, &name, &message, &claimed);
         });
     }
 
@@ -192,6 +241,29 @@ impl WasmDevice {
     /// Writes bytes over a slice.
     pub fn write(&self, target: &WasmSlice, bytes: &[u8]) -> WebResult<()> {
         Ok(self.open()?.write(&target.binding, bytes)?)
+    }
+
+    /// Copies the bytes of a slice over a slice of another buffer.
+    pub fn copy(&self, source: &WasmSlice, target: &WasmSlice) -> WebResult<()> {
+        Ok(self.open()?.copy(&source.binding, &target.binding)?)
+    }
+
+    /// Opens a capture window.
+    pub fn window(&self, label: &str) -> WebResult<WasmWindow> {
+        let window = self.open()?.window(label)?;
+        Ok(WasmWindow { window })
+    }
+
+    /// What the buffers take.
+    #[wasm_bindgen(unchecked_return_type = "MemoryUsage")]
+    pub fn memory(&self) -> WebResult<JsValue> {
+        Ok(to_js(&self.open()?.memory_usage()))
+    }
+
+    /// Gives unused pages back to the device.
+    pub fn trim(&self) -> WebResult<()> {
+        self.open()?.trim();
+        Ok(())
     }
 
     /// A kernel from WGSL, for the WebGPU backend.
@@ -252,10 +324,10 @@ impl WasmDevice {
     pub fn read(&self, source: &WasmSlice) -> WebResult<Promise> {
         // Not an `async fn`: its body would begin in a microtask of its own, after whatever the caller
         // does next.
-        let read = self.open()?.read(&source.binding);
+        let read = self.open()?.read_array(&source.binding);
         Ok(future_to_promise(async move {
-            let bytes = read.await.map_err(WebError::from)?;
-            Ok(Uint8Array::from(bytes.as_slice()).into())
+            let bytes: Uint8Array = read.await.map_err(WebError::from)?;
+            Ok(bytes.into())
         }))
     }
 
@@ -269,10 +341,18 @@ impl WasmDevice {
         }))
     }
 
-    /// The state of every byte of a slice.
+    /// The state of every byte of a slice, in at most `spans` spans where that is given.
     #[wasm_bindgen(unchecked_return_type = "TaintSpan[]")]
-    pub fn taint(&self, source: &WasmSlice) -> WebResult<JsValue> {
-        Ok(to_js(&self.open()?.taint(&source.binding)?))
+    pub fn taint(&self, source: &WasmSlice, spans: Option<f64>) -> WebResult<JsValue> {
+        let device = self.open()?;
+        Ok(to_js(&match spans {
+            None => device.taint(&source.binding)?,
+            Some(spans) => {
+                let spans = whole_number("spans", spans)?;
+                let spans = usize::try_from(spans).unwrap_or(usize::MAX);
+                device.taint_limited(&source.binding, spans)?
+            }
+        }))
     }
 
     /// Failures, what carries them, and the skipped work between.

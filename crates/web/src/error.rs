@@ -8,9 +8,9 @@ use js_sys::{Error, Reflect};
 use serde::Serialize;
 use tsify::Tsify;
 use wasm_bindgen::JsValue;
-use wellwritten_device::{DeviceError, ReadError};
+use wellwritten_device::{DeviceError, LimitName, ReadError, WindowError};
 use wellwritten_envelope::{BrokenRule, EncodeError, EnvelopeError};
-use wellwritten_memory::HandleError;
+use wellwritten_memory::{Failure, HandleError};
 
 use crate::convert::to_js;
 
@@ -37,6 +37,8 @@ pub enum WellwrittenErrorCode {
     NotReserved,
     /// Sound bytes could not be copied out; try again.
     Transfer,
+    /// Work in a capture window failed or was skipped, so there is no graph; the context says what failed.
+    WindowDoomed,
     /// An argument has the wrong shape or value.
     InvalidArgument,
     /// The bytes are not a sound envelope; the context names the rule.
@@ -110,16 +112,33 @@ impl From<DeviceError> for WebError {
             DeviceError::NoAdapter { .. } | DeviceError::NoDevice { .. } => Code::NoAdapter,
             DeviceError::Lost { .. }
             | DeviceError::RecoveryFailed { .. }
+            | DeviceError::StaleGraph { .. }
             | DeviceError::Handle(HandleError::Lost { .. }) => Code::DeviceLost,
             DeviceError::Closed => Code::Closed,
             DeviceError::Limit { .. } => Code::LimitExceeded,
             DeviceError::Alignment { .. } => Code::Alignment,
-            DeviceError::BindingConflict { .. } => Code::BindingConflict,
+            DeviceError::BindingConflict { .. } | DeviceError::CopyWithinBuffer { .. } => {
+                Code::BindingConflict
+            }
             DeviceError::Handle(_) => Code::BadHandle,
             DeviceError::Reserve(_) => Code::NotReserved,
             _ => Code::InvalidArgument,
         };
-        Self::new(code, error.to_string())
+        let converted = Self::new(code, error.to_string());
+        match error {
+            DeviceError::Limit {
+                what,
+                limit,
+                requested,
+                granted,
+            } => converted.with_context(&ExceededLimit {
+                what,
+                limit,
+                requested,
+                granted,
+            }),
+            _ => converted,
+        }
     }
 }
 
@@ -132,6 +151,46 @@ impl From<ReadError> for WebError {
             }
             ReadError::Device(error) => error.into(),
             transfer => Self::new(WellwrittenErrorCode::Transfer, transfer.to_string()),
+        }
+    }
+}
+
+/// The context of `WINDOW_DOOMED`.
+#[derive(Serialize, Tsify)]
+struct DoomedWindow {
+    /// The work that failed or was skipped.
+    work: String,
+    /// The root failure.
+    failure: Failure,
+}
+
+/// The context of `LIMIT_EXCEEDED`.
+#[derive(Serialize, Tsify)]
+#[tsify(large_number_types_as_bigints)]
+struct ExceededLimit {
+    /// What asked for it.
+    what: String,
+    /// The limit.
+    limit: LimitName,
+    /// What was asked for.
+    requested: u64,
+    /// What the device, or its adapter, grants.
+    granted: u64,
+}
+
+impl From<WindowError> for WebError {
+    fn from(error: WindowError) -> Self {
+        use WellwrittenErrorCode as Code;
+        match &error {
+            WindowError::Device(error) => error.clone().into(),
+            WindowError::Doomed { work, failure, .. } => {
+                let doomed = DoomedWindow {
+                    work: work.clone(),
+                    failure: failure.failure.clone(),
+                };
+                Self::new(Code::WindowDoomed, error.to_string()).with_context(&doomed)
+            }
+            _ => Self::new(Code::Busy, error.to_string()),
         }
     }
 }

@@ -346,7 +346,7 @@ impl SessionHost {
                         message: format!("device generation {generation} is ready"),
                     });
                 }
-                DeviceEvent::Uncaptured { message } => {
+                DeviceEvent::Uncaptured { message, .. } => {
                     host.events.send(&WebSessionEvent::Device {
                         message: format!("WebGPU reported outside every submission: {message}"),
                     });
