@@ -15,6 +15,7 @@ const measured = (launches, guarded, read) => ({
     guarded: guarded.map((time) => [time / 2, time]),
     wgpu: guarded.map(() => [1, 2]),
     script: guarded.map(() => [0.5, 1]),
+    wgpuAgain: guarded.map(() => [1, 2.02]),
   },
 });
 
@@ -28,6 +29,7 @@ test("medians and ratios are taken round by round", () => {
   assert.equal(whole.ofWgpu, 1.05);
   assert.equal(whole.ofScript, 2.1);
   assert.equal(thread.ofWgpu, 1.05);
+  assert.equal(whole.chance, 1.01);
 });
 
 test("the goal is asked from 16 launches on", () => {

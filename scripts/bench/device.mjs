@@ -66,7 +66,7 @@ export async function benchDevice() {
     page.on("console", (message) => console.log(`  the page says: ${message.text()}`));
     await page.route("**/favicon.ico", (route) => route.fulfill({ status: 204 }));
     await page.goto(`http://127.0.0.1:${server.address().port}/`);
-    console.log("\nMeasuring, usually for 75 s");
+    console.log("\nMeasuring, usually for 80 s");
     const figures = await page.evaluate(
       async (options) => {
         const { measure } = await import("/page/measure.js");

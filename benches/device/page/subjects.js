@@ -79,6 +79,8 @@ export async function openSubjects() {
       await guardedSubject(),
       await wgpuSubject("wgpu", Passes.Shared),
       await scriptSubject("script", wgsl),
+      // The same again, which tells how much of a difference is chance.
+      await wgpuSubject("wgpuAgain", Passes.Shared),
     ],
     besides: [
       await wgpuSubject("wgpuPasses", Passes.PerLaunch),
