@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use thiserror::Error;
 use wellwritten_device::GuardedDevice;
-use wellwritten_envelope::{Id, SeedError, derive_seed};
+use wellwritten_envelope::{Id, SeedError, derive_seed, sort_few_by};
 use wellwritten_session::{IdentityExecutor, PortBinding};
 
 use crate::arena_world::{ArenaWorld, WORLD_ID};
@@ -102,7 +102,7 @@ impl Arena {
                 limit: FLY_SLOTS,
             });
         }
-        bindings.sort_unstable_by(|a, b| a.agent_id.cmp(&b.agent_id));
+        sort_few_by(&mut bindings, |a, b| a.agent_id.cmp(&b.agent_id));
         for (index, binding) in bindings.iter().enumerate() {
             let agent_id = &binding.agent_id;
             if agent_id.as_str() == WORLD_ID || agent_id.as_str().len() > MAX_AGENT_ID_BYTES {

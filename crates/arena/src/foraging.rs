@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use wellwritten_envelope::{Id, U64};
+use wellwritten_envelope::{Id, U64, sort_few_by};
 use wellwritten_session::{
     AgentOutcome, EpisodeRequest, EpisodeRequestKind, Evaluation, EventLedger, EventWatermark,
     PortBinding, RestoredTask, Reward, Stimulus, Task, TaskBootstrap, TaskError, TaskEvent,
@@ -106,7 +106,7 @@ impl Task for Foraging {
     ) -> Result<TaskBootstrap, TaskError> {
         let inspection = read_inspection(inspection)?;
         let mut agents: Vec<&Id> = bindings.iter().map(|binding| &binding.agent_id).collect();
-        agents.sort_unstable();
+        sort_few_by(&mut agents, Ord::cmp);
         if !agents
             .into_iter()
             .eq(inspection.flies.iter().map(|fly| &fly.agent_id))

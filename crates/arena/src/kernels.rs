@@ -13,7 +13,8 @@ pub mod field;
 pub mod view;
 
 pub use declaration::{
-    BindingDeclaration, ENTRY_POINT, KernelConstant, KernelDeclaration, StorageAccess,
+    BindingDeclaration, ENTRY_POINT, KernelConstant, KernelDeclaration, SharedDeclaration,
+    StorageAccess,
 };
 
 /// Every kernel of the arena.

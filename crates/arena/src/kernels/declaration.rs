@@ -20,8 +20,18 @@ pub struct BindingDeclaration {
     pub name: &'static str,
     /// What the kernel does with it.
     pub access: StorageAccess,
-    /// Words the kernel touches, or `None` where the buffer says how many there are.
+    /// 32-bit words the kernel touches, or `None` where the buffer says how many there are. In WGSL
+    /// every binding is an `array<u32>`: what a word means is in the offsets among the constants.
     pub words: Option<u32>,
+}
+
+/// A variable that the invocations of one workgroup share: `var<workgroup>`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedDeclaration {
+    /// The WGSL variable.
+    pub name: &'static str,
+    /// Its words.
+    pub words: u32,
 }
 
 /// A constant that Rust and WGSL share.
@@ -33,7 +43,7 @@ pub enum KernelConstant {
     Signed(&'static str, i32),
 }
 
-/// A kernel: name, WGSL body, constants, workgroup and bindings.
+/// A kernel: name, WGSL body, constants, workgroup, bindings and shared variables.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelDeclaration {
     /// The label of launches and of failure reports.
@@ -48,6 +58,8 @@ pub struct KernelDeclaration {
     pub workgroups: [u32; 3],
     /// The bindings in order.
     pub bindings: &'static [BindingDeclaration],
+    /// What a workgroup shares; a kernel that needs no barrier declares nothing.
+    pub shared: &'static [SharedDeclaration],
 }
 
 /// The entry point of every kernel.

@@ -8,7 +8,9 @@
 //! The synapses are rows of a sparse matrix: `NEURONS + 1` row starts, then one word a synapse, the
 //! signed weight in its high half and the source neuron in its low half.
 
-use super::{BindingDeclaration, KernelConstant, KernelDeclaration, StorageAccess};
+use super::{
+    BindingDeclaration, KernelConstant, KernelDeclaration, SharedDeclaration, StorageAccess,
+};
 
 /// Neurons of the network.
 pub const NEURONS: u32 = 1_024;
@@ -148,6 +150,24 @@ pub const DECLARATION: KernelDeclaration = KernelDeclaration {
             name: "readout",
             access: StorageAccess::Write,
             words: Some(READOUT_WORDS),
+        },
+    ],
+    shared: &[
+        SharedDeclaration {
+            name: "fired",
+            words: 2 * NEURONS,
+        },
+        SharedDeclaration {
+            name: "counts",
+            words: NEURONS,
+        },
+        SharedDeclaration {
+            name: "population_counts",
+            words: POPULATIONS,
+        },
+        SharedDeclaration {
+            name: "drives",
+            words: OUTPUTS,
         },
     ],
 };

@@ -77,6 +77,7 @@ pub const DECLARATION: KernelDeclaration = KernelDeclaration {
             words: Some(CELLS),
         },
     ],
+    shared: &[],
 };
 
 /// Distance of `a` and `b` on a circle of `size`, wrapping like the WGSL where they are outside it.

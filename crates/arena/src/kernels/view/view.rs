@@ -139,6 +139,7 @@ pub const DECLARATION: KernelDeclaration = KernelDeclaration {
             words: Some(CELLS),
         },
     ],
+    shared: &[],
 };
 
 /// How strong `odour` shows, 0 to 255: 24 levels an octave above the floor.
