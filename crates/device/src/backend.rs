@@ -45,7 +45,7 @@ pub(crate) struct PageId(pub(crate) u64);
 /// Whether a kernel may share a submission.
 #[derive(Debug)]
 #[cfg_attr(
-    all(not(target_arch = "wasm32"), not(test)),
+    not(any(target_arch = "wasm32", feature = "fake")),
     expect(
         dead_code,
         reason = "only a backend with late verdicts makes every variant"

@@ -13,7 +13,7 @@ use crate::error::DeviceError;
 
 /// Something a device says outside any call.
 #[cfg_attr(
-    all(not(target_arch = "wasm32"), not(test)),
+    not(any(target_arch = "wasm32", feature = "fake")),
     expect(
         dead_code,
         reason = "only a backend with late verdicts says something on its own"

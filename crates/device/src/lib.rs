@@ -57,18 +57,17 @@ mod device;
 mod device_event;
 mod device_state;
 mod error;
+#[cfg(feature = "fake")]
+pub mod fake;
 mod host_kernel;
+mod host_pages;
 mod kernel;
-#[cfg(all(test, not(target_arch = "wasm32")))]
-mod late_backend;
 mod launch_check;
 mod limits;
 mod reading;
 mod recovery;
 mod shared;
 mod spawner;
-#[cfg(all(test, not(target_arch = "wasm32")))]
-mod tests;
 #[cfg(target_arch = "wasm32")]
 mod webgpu;
 mod window;

@@ -10,10 +10,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use super::rig::{ReadResult, Rig, Under};
-use crate::kernel::{Kernel, KernelSource};
-use crate::late_backend::{Encoded, INVALID_WGSL};
-use crate::{Access, Binding, GuardedBuffer};
+use crate::rig::{ReadResult, Rig, Under};
+use wellwritten_device::fake::Encoded;
+use wellwritten_device::{Access, Binding, GuardedBuffer, Kernel, KernelSource};
 
 /// Sequence of `SplitMix64`.
 struct Random(u64);
@@ -112,8 +111,8 @@ fn mix(inputs: &[u32], operation: u32, index: usize) -> u32 {
 }
 
 /// Writes every writable binding from all readable ones: word `i` from their words `i % length`.
-fn mixing_kernel(label: &str, invalid: bool, on_cpu_fails: bool) -> KernelSource {
-    let mut source = KernelSource::host(
+fn mixing_kernel(label: &str, on_cpu_fails: bool) -> KernelSource {
+    KernelSource::host(
         label,
         Rc::new(move |launch| {
             if on_cpu_fails {
@@ -144,22 +143,19 @@ fn mixing_kernel(label: &str, invalid: bool, on_cpu_fails: bool) -> KernelSource
             }
             Ok(())
         }),
-    );
-    if invalid {
-        source.wgsl = Some(format!("{INVALID_WGSL}broken"));
-    }
-    source
+    )
 }
 
 impl Run {
     fn new(seed: u64, under: Under, verdicts: Verdicts) -> Self {
         let rig = Rig::new(under);
+        if under == Under::Late {
+            rig.control().break_shader("bad", "broken");
+        }
         let good = ["k0", "k1", "k2"]
-            .map(|label| rig.device.kernel(mixing_kernel(label, false, false)))
+            .map(|label| rig.device.kernel(mixing_kernel(label, false)))
             .to_vec();
-        let bad = rig
-            .device
-            .kernel(mixing_kernel("bad", true, under == Under::Cpu));
+        let bad = rig.device.kernel(mixing_kernel("bad", under == Under::Cpu));
         Self {
             rig,
             under,
@@ -264,7 +260,10 @@ impl Run {
         Some((buffer, start, end))
     }
 
-    fn binding(&self, (buffer, start, end): (usize, usize, usize)) -> crate::BufferBinding {
+    fn binding(
+        &self,
+        (buffer, start, end): (usize, usize, usize),
+    ) -> wellwritten_device::BufferBinding {
         self.buffers[buffer]
             .buffer
             .slice(4 * start as u64, 4 * end as u64)
@@ -289,7 +288,7 @@ impl Run {
         let written = self
             .rig
             .device
-            .write(&self.binding(place), &super::rig::bytes(&words));
+            .write(&self.binding(place), &crate::rig::bytes(&words));
         writeln!(
             self.log,
             "{operation}: write {place:?}: {}",
@@ -497,7 +496,7 @@ impl Run {
                     if !may_return {
                         return Err(format!("{at}: returned bytes of work that did not succeed"));
                     }
-                    if super::rig::words(&bytes) != expected {
+                    if crate::rig::words(&bytes) != expected {
                         return Err(format!("{at}: returned other bytes than were written"));
                     }
                     self.tally.returned += 1;

@@ -4,13 +4,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::rig::{BOTH, Rig, Under};
-use wellwritten_memory::{Failure, FailureKind};
-
-use crate::DeviceEvent;
-use crate::connection::DeviceSignal;
-use crate::late_backend::Question;
-use crate::{Access, DeviceError, GuardedDevice, ReadError, TaintState};
+use crate::rig::{BOTH, Rig, Under};
+use wellwritten_device::fake::{FailureKind, Question};
+use wellwritten_device::{Access, DeviceError, DeviceEvent, GuardedDevice, ReadError, TaintState};
 
 #[test]
 fn ten_reads_in_flight_all_end_by_name_within_a_turn() {
@@ -70,7 +66,9 @@ fn a_loss_at_every_await_point_of_a_read() {
         let read = rig.start_read(&a.binding());
         for step in answered {
             match step {
-                Some(question) => rig.control().deliver_first(*question),
+                Some(question) => {
+                    rig.control().deliver_first(*question);
+                }
                 None => rig.turn(),
             }
         }
@@ -94,7 +92,7 @@ fn success_reported_after_a_loss_is_not_believed() {
         rig.write(&a.binding(), &[1; 64]);
         let read = rig.start_read(&a.binding());
         if announced_by_the_device {
-            rig.announce(DeviceSignal::Lost("the driver was reset".to_owned()));
+            rig.control().lose("the driver was reset");
         } else {
             rig.device.lose();
         }
@@ -133,7 +131,7 @@ fn an_aborted_mapping_before_the_loss_is_announced_gives_no_bytes() {
         second.take(),
         Some(Err(ReadError::Transfer { .. }))
     ));
-    rig.announce(DeviceSignal::Lost("the driver was reset".to_owned()));
+    rig.control().lose("the driver was reset");
     rig.turn();
     assert!(matches!(read.take(), Some(Err(ReadError::Unwritten(_)))));
 }
@@ -175,8 +173,8 @@ fn recovery_is_a_new_generation_that_touches_nothing_of_the_old() {
         assert!(refused.to_string().contains("old"), "{refused}");
         rig.launch(&fill, &[(&new, Access::Write)]);
         let bindings = [
-            crate::Binding::new(old.binding(), Access::Read),
-            crate::Binding::new(new.binding(), Access::Write),
+            wellwritten_device::Binding::new(old.binding(), Access::Read),
+            wellwritten_device::Binding::new(new.binding(), Access::Write),
         ];
         assert!(rig.device.launch(&fill, &bindings, [1, 1, 1]).is_err());
         assert_eq!(rig.read_words(&new.binding()).unwrap(), [8; 64]);
@@ -200,20 +198,16 @@ fn recovery_is_a_new_generation_that_touches_nothing_of_the_old() {
 #[test]
 fn a_late_announcement_of_an_old_loss_does_not_touch_the_new_generation() {
     let rig = Rig::late();
-    let old = rig.control();
     let a = rig.alloc(64, "a");
     rig.write(&a.binding(), &[1; 64]);
     rig.turn();
     rig.device.lose();
-    // Sent while the old device still listens, heard after the recovery.
-    rig.announce(DeviceSignal::Lost("destroyed".to_owned()));
     rig.recover().unwrap();
+    rig.control().announce_loss_of(1, "destroyed");
     let b = rig.alloc(64, "b");
     rig.write(&b.binding(), &[2; 64]);
-    while !old.held().is_empty() {
-        old.deliver(0);
-        rig.turn();
-    }
+    // Those of the old generation too.
+    rig.settle();
     assert_eq!(rig.device.lost(), None);
     assert_eq!(rig.read_words(&b.binding()).unwrap(), [2; 64]);
 }
@@ -222,38 +216,24 @@ fn a_late_announcement_of_an_old_loss_does_not_touch_the_new_generation() {
 fn two_recoveries_at_once_make_one_generation() {
     let rig = Rig::late();
     rig.device.lose();
-    rig.gated.set(true);
-    let [first, second] = [0, 1].map(|_| {
-        let device = rig.device.clone();
-        rig.start(async move { device.recover().await })
-    });
-    rig.open_gate();
+    let [first, second] = [0, 1].map(|_| rig.start_recovery());
+    rig.connect();
     first.take().unwrap().unwrap();
     let a = rig.alloc(64, "a");
-    let kept = rig.control();
     rig.write(&a.binding(), &[2; 64]);
-    rig.open_gate();
+    rig.connect();
     second.take().unwrap().unwrap();
     assert_eq!(rig.device.generation(), 2, "the second found the work done");
-    while !kept.held().is_empty() {
-        kept.deliver(0);
-        rig.turn();
-    }
-    let read = rig.start_read(&a.binding());
-    kept.deliver_first(Question::Read);
-    rig.turn();
-    assert_eq!(read.take().unwrap().unwrap(), super::rig::bytes(&[2; 64]));
+    assert_eq!(rig.read_words(&a.binding()).unwrap(), [2; 64]);
 }
 
 #[test]
 fn a_device_closed_during_its_recovery_stays_closed() {
     let rig = Rig::late();
     rig.device.lose();
-    rig.gated.set(true);
-    let device = rig.device.clone();
-    let recovery = rig.start(async move { device.recover().await });
+    let recovery = rig.start_recovery();
     rig.device.close();
-    rig.open_gate();
+    rig.connect();
     assert!(matches!(recovery.take(), Some(Err(DeviceError::Closed))));
     assert!(matches!(
         rig.device.alloc(4, "late"),
@@ -278,7 +258,7 @@ fn a_closed_device_refuses_every_call() {
             rig.device.write(&a.binding(), &[0; 256]),
             Err(DeviceError::Closed)
         ));
-        let bindings = [crate::Binding::new(a.binding(), Access::Write)];
+        let bindings = [wellwritten_device::Binding::new(a.binding(), Access::Write)];
         assert!(matches!(
             rig.device.launch(&fill, &bindings, [1, 1, 1]),
             Err(DeviceError::Closed)
@@ -296,12 +276,10 @@ fn an_error_outside_every_scope_is_passed_on() {
     let heard = Rc::clone(&events);
     rig.device
         .observe(move |event| heard.borrow_mut().push(event.clone()));
-    rig.announce(DeviceSignal::Uncaptured(Failure::new(
-        FailureKind::Validation,
-        "somebody else",
-    )));
+    rig.control()
+        .report_uncaptured(FailureKind::Validation, "somebody else");
     rig.turn();
-    let message = "somebody else".to_owned();
+    let message = "WebGPU reported an error outside every scope: somebody else".to_owned();
     assert_eq!(
         *events.borrow(),
         [DeviceEvent::Uncaptured {

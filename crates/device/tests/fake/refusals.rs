@@ -3,8 +3,8 @@
 
 use std::rc::Rc;
 
-use super::rig::{BOTH, Rig, Under};
-use crate::{
+use crate::rig::{BOTH, Rig, Under};
+use wellwritten_device::{
     Access, Binding, DeviceError, GuardedBuffer, GuardedDevice, HostKernelError, KernelSource,
     LimitName, ReadError,
 };
@@ -263,7 +263,7 @@ fn a_kernel_runs_on_any_device_that_has_a_form_for_it() {
 
 #[test]
 fn host_kernels_that_misuse_their_bindings_fail_and_change_no_byte() {
-    type Body = fn(&mut crate::HostLaunch<'_>) -> Result<(), HostKernelError>;
+    type Body = fn(&mut wellwritten_device::HostLaunch<'_>) -> Result<(), HostKernelError>;
     let cases: [(Body, &str); 5] = [
         (
             |launch| launch.put(0, vec![1]),

@@ -1,10 +1,10 @@
 //! A failure that arrives late reaches everything that was computed from it, under its own name.
 
-use super::rig::{BOTH, Rig};
-use crate::late_backend::Question;
-use crate::{Access, ReadError, TaintState, UnwrittenReport};
+use crate::rig::{BOTH, Rig};
+use wellwritten_device::fake::Question;
+use wellwritten_device::{Access, ReadError, TaintState, UnwrittenReport};
 
-fn report(rig: &Rig, source: &crate::BufferBinding) -> UnwrittenReport {
+fn report(rig: &Rig, source: &wellwritten_device::BufferBinding) -> UnwrittenReport {
     match rig.read(source) {
         Err(ReadError::Unwritten(report)) => *report,
         other => panic!("{other:?}"),

@@ -1,8 +1,8 @@
 //! What a read returns, and when. Oracle: the bytes as they were when the read began, or a reason.
 
-use super::rig::{BOTH, Rig, bytes};
-use crate::late_backend::Question;
-use crate::{Access, ReadError};
+use crate::rig::{BOTH, Rig, bytes};
+use wellwritten_device::fake::Question;
+use wellwritten_device::{Access, ReadError};
 
 #[test]
 fn a_read_waits_for_what_its_bytes_are_pending_on() {
@@ -77,7 +77,7 @@ fn a_hundred_overlapping_reads_each_get_their_own_bytes() {
             })
             .collect();
         // Answers arrive from the newest to the oldest.
-        if under == super::rig::Under::Late {
+        if under == crate::rig::Under::Late {
             while let Some(last) = rig.control().held().len().checked_sub(1) {
                 rig.control().deliver(last);
                 rig.turn();

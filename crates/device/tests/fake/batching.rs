@@ -1,7 +1,7 @@
 //! What shares a submission, and in which order effects happen. Oracle: the work's own order.
 
-use super::rig::{BOTH, Rig};
-use crate::Access;
+use crate::rig::{BOTH, Rig};
+use wellwritten_device::Access;
 
 #[test]
 fn unproven_kernels_go_alone_and_proven_ones_together() {

@@ -1,8 +1,8 @@
 //! A buffer whose creation fails late. Oracle: every read downstream names the allocation.
 
-use super::rig::Rig;
-use crate::late_backend::Question;
-use crate::{Access, DeviceError};
+use crate::rig::Rig;
+use wellwritten_device::fake::Question;
+use wellwritten_device::{Access, DeviceError, DeviceLimits};
 
 const SAID: &str = "buffer `doomed`: no memory for 256 bytes";
 
@@ -109,7 +109,10 @@ fn the_largest_buffer_is_not_rounded_over_the_limit() {
     let rig = Rig::late();
     // Not a size class of the pool, which would round it up.
     let granted = 1_000_020;
-    rig.control().grant_buffer_size(granted);
+    rig.control().grant(DeviceLimits {
+        max_buffer_size: granted,
+        ..DeviceLimits::WEBGPU_DEFAULT
+    });
     let largest = rig.device.alloc(granted, "largest").unwrap();
     assert_eq!(rig.read(&largest.binding()).unwrap().len() as u64, granted);
     let refused = rig.device.alloc(granted + 4, "too large").unwrap_err();

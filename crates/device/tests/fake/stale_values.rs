@@ -2,8 +2,8 @@
 //! returned what the recycled buffer held. Oracle: every read returns what its own launch wrote, or
 //! names the broken shader.
 
-use super::rig::{BOTH, Rig, Under};
-use crate::{Access, GuardedBuffer, TaintState};
+use crate::rig::{BOTH, Rig, Under};
+use wellwritten_device::{Access, GuardedBuffer, TaintState};
 
 const OLD: u32 = 512;
 const DUE: u32 = 2048;
@@ -19,7 +19,7 @@ fn recycled(rig: &Rig) -> [GuardedBuffer; 3] {
     }
     drop(old);
     let new = ["first", "second", "third"].map(|label| rig.alloc(64, label));
-    if rig.device.backend().kind == crate::BackendKind::Webgpu {
+    if rig.device.backend().kind == wellwritten_device::BackendKind::Webgpu {
         assert_eq!(rig.control().pages_created(), 3, "the pages are used again");
     }
     new

@@ -1,0 +1,14 @@
+//! The device under WebGPU's rules, on the host: a fake whose answers the test holds in its hand, and the CPU
+//! backend where a scenario means the same there.
+
+#![cfg(not(target_arch = "wasm32"))]
+
+mod allocation;
+mod batching;
+mod late_failures;
+mod loss;
+mod oracle;
+mod reads;
+mod refusals;
+mod rig;
+mod stale_values;
