@@ -119,7 +119,7 @@ pub enum EnvelopeError {
         "the manifest is not in its canonical spelling (RFC 8785): it differs from offset {offset} on"
     )]
     ManifestNotCanonical {
-        /// Offset in the file of the first byte that differs.
+        /// Offset in the file of the first byte that the canonical spelling of the same value does not have there.
         offset: u64,
     },
     /// The table is not where the layout puts it.
