@@ -36,11 +36,16 @@ async function time(subject, { launches, read }) {
   return [begun - start, performance.now() - start];
 }
 
-/** Everyone takes every place equally often, and follows every other. */
+/** Another order each round, the same in every run: nobody keeps a place, or the same one before it. */
 function orderOf(subjects, round) {
-  const first = round % subjects.length;
-  const turned = [...subjects.slice(first), ...subjects.slice(0, first)];
-  return Math.floor(round / subjects.length) % 2 === 0 ? turned : turned.reverse();
+  const order = [...subjects];
+  let state = round + 1;
+  for (let last = order.length - 1; last > 0; last -= 1) {
+    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9;
+    const chosen = (state >>> 8) % (last + 1);
+    [order[last], order[chosen]] = [order[chosen], order[last]];
+  }
+  return order;
 }
 
 const equal = (left, right) =>
@@ -85,12 +90,7 @@ async function measureCase(each, compared, besides, milliseconds) {
   const times = Object.fromEntries(subjects.map(({ name }) => [name, []]));
   const end = performance.now() + milliseconds;
   let rounds = 0;
-  // Whole cycles of the order, so that no place is anyone's more than another's.
-  const cycle = 2 * subjects.length;
-  while (
-    rounds < ROUNDS.most &&
-    (rounds < ROUNDS.fewest || rounds % cycle !== 0 || performance.now() < end)
-  ) {
+  while (rounds < ROUNDS.most && (rounds < ROUNDS.fewest || performance.now() < end)) {
     for (const subject of orderOf(subjects, rounds)) {
       times[subject.name].push(await time(subject, each));
     }
