@@ -22,6 +22,14 @@ export function nameOf({ launches, read }) {
   return launches === 0 ? `read ${read}` : `${plural(launches)}, read ${read}`;
 }
 
+/** Medians by subject: of the time until the case was submitted (0), or until its result was there (1). */
+function mediansOf(measured, part) {
+  const subjects = Object.entries(measured.times);
+  return Object.fromEntries(
+    subjects.map(([name, rounds]) => [name, median(rounds.map((round) => round[part]))]),
+  );
+}
+
 /** What a case's rounds come to: `thread` is the time until it was submitted, `whole` until the result was there. */
 export function summarize(measured) {
   const subjects = Object.entries(measured.times);
@@ -30,9 +38,7 @@ export function summarize(measured) {
       subjects.map(([name, rounds]) => [name, rounds.map((round) => round[index])]),
     );
     return {
-      medians: Object.fromEntries(
-        Object.entries(times).map(([name, each]) => [name, median(each)]),
-      ),
+      medians: mediansOf(measured, index),
       // One of its own for each, so that a busy moment of the machine counts for both sides or for none.
       ofWgpu: ratio(times.guarded, times.wgpu),
       ofScript: ratio(times.guarded, times.script),
@@ -84,17 +90,14 @@ function lines(summaries, part) {
   ]);
 }
 
-function besides(summaries) {
+function otherwiseLines(otherwise) {
   const head = ["", "one pass for all", "a pass each", "and a bind group each", "guarded"];
-  const rows = summaries
-    .filter(({ whole }) => whole.medians.wgpuPasses !== undefined)
-    .map(({ name, thread, whole }) => [
-      name,
-      ...["wgpu", "wgpuPasses", "wgpuBindGroups", "guarded"].map(
-        (subject) =>
-          `${milliseconds(thread.medians[subject])} / ${milliseconds(whole.medians[subject])}`,
-      ),
-    ]);
+  const rows = otherwise.map((measured) => {
+    const [thread, whole] = [0, 1].map((part) => mediansOf(measured, part));
+    const subjects = ["wgpu", "wgpuPasses", "wgpuBindGroups", "guarded"];
+    const cell = (name) => `${milliseconds(thread[name])} / ${milliseconds(whole[name])}`;
+    return [nameOf(measured), ...subjects.map(cell)];
+  });
   return table([head, ...rows]);
 }
 
@@ -115,7 +118,7 @@ function profileLines(profile) {
 }
 
 /** The whole report, and whether every goal is met. */
-export function report({ adapter, cases, profiles }, browser) {
+export function report({ adapter, cases, otherwise, profiles }, browser) {
   const summaries = cases.map(summarize);
   const missed = summaries.filter(({ met }) => met === false);
   const metCount = summaries.filter(({ met }) => met).length;
@@ -130,7 +133,7 @@ Of which on the thread, until everything is submitted (no goal)
 ${lines(summaries, "thread")}
 
 For comparison: wgpu encoded otherwise; until submitted / in all
-${besides(summaries)}
+${otherwiseLines(otherwise)}
 
 Calls into JavaScript and allocations of one round, counted apart
 ${profiles.map(profileLines).join("\n\n")}

@@ -40,7 +40,8 @@ test("the goal is asked from 16 launches on", () => {
 });
 
 test("canary: one goal missed, or none asked, is not a success", () => {
-  const conclude = (cases) => report({ adapter: "an adapter", cases, profiles: [] }, "1");
+  const conclude = (cases) =>
+    report({ adapter: "an adapter", cases, otherwise: [], profiles: [] }, "1");
   assert.equal(conclude([measured(16, [2]), measured(256, [2])]).met, true);
   const missed = conclude([measured(16, [2]), measured(256, [2.2], "4 KiB")]);
   assert.equal(missed.met, false);
