@@ -15,6 +15,7 @@ import type { Session } from "../session.ts";
 import { WellwrittenError } from "../wellwritten-error.ts";
 import { StepRate } from "./step-rate.ts";
 import { type Strip, StripCache } from "./strip-cache.ts";
+import { SubmissionsPerStep } from "./submissions-per-step.ts";
 
 /** A message across the inspector: an error with advice, or that something was done. */
 export interface Notice {
@@ -67,6 +68,8 @@ export class InspectorModel {
   readonly path = signal<readonly PhaseChange[]>([]);
   readonly frame = signal<Frame | null>(null);
   readonly stepsPerSecond = signal(0);
+  /** GPU submissions a step, `null` until one was taken. */
+  readonly submissionsPerStep = signal<number | null>(null);
   readonly trace = signal<readonly TraceRecord[]>([]);
   readonly selection = signal<Selection | null>(null);
   readonly answer = signal<Answer | null>(null);
@@ -77,6 +80,7 @@ export class InspectorModel {
 
   readonly #listening = new AbortController();
   readonly #rate = new StepRate();
+  readonly #submissions = new SubmissionsPerStep();
   readonly #strips = new StripCache();
   #current: readonly SessionBuffer[] = [];
   readonly #changes: PhaseChange[] = [];
@@ -326,6 +330,11 @@ export class InspectorModel {
     this.#current = buffers;
     batch(() => {
       this.status.value = status;
+      this.submissionsPerStep.value = this.#submissions.note({
+        epoch: status.epoch,
+        boundary: status.boundary,
+        submissions: status.deviceCounters.submissions,
+      });
       if (this.path.value.at(-1) !== this.#changes.at(-1)) this.path.value = [...this.#changes];
       if (!looksAlike(this.buffers.value, buffers)) this.buffers.value = buffers;
       this.strips.value = strips;

@@ -181,6 +181,16 @@ export class TransportBar extends ModelElement {
             </dd>
           </div>
           <div>
+            <dt>Submissions</dt>
+            <dd
+              class="num"
+              data-testid="submissions-per-step"
+              title="GPU submissions that the last steps needed, each the unit that WebGPU runs or drops as a whole"
+            >
+              ${submissionsText(this.model.submissionsPerStep.value)}
+            </dd>
+          </div>
+          <div>
             <dt>Fence</dt>
             <dd class=${status?.fenced === true ? "bad" : ""} data-testid="fence">
               ${status === null ? "–" : status.fenced ? "closed" : "open"}
@@ -344,6 +354,11 @@ export class TransportBar extends ModelElement {
 
 function title(phase: string): string {
   return phase.charAt(0).toUpperCase() + phase.slice(1);
+}
+
+function submissionsText(perStep: number | null): string {
+  if (perStep === null) return "–";
+  return `${Number.isInteger(perStep) ? perStep : perStep.toFixed(1)} a step`;
 }
 
 function backendText(backend: SessionStatus["backend"] | undefined): string {
