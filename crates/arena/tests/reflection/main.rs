@@ -16,3 +16,4 @@ mod kernel_directories;
 mod memory;
 mod mirrors;
 mod number_text;
+mod workgroup;
