@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { median, nameOf, ratio, report, summarize } from "./device-report.mjs";
+import { lowerQuartile, median, nameOf, ratio, report, summarize } from "./device-report.mjs";
 
 /** Rounds of a case in which the guarded device takes `guarded` ms and raw wgpu and JavaScript 2 and 1 ms. */
 const measured = (launches, guarded, read) => ({
@@ -22,6 +22,7 @@ const measured = (launches, guarded, read) => ({
 test("medians and ratios are taken round by round", () => {
   assert.equal(median([3, 1, 2]), 2);
   assert.equal(median([4, 1, 2, 3]), 2.5);
+  assert.equal(lowerQuartile([8, 7, 6, 5, 4, 3, 2, 1]), 3);
   // A busy moment triples both times of the second round.
   assert.equal(ratio([2, 6, 2], [1, 3, 1]), 2);
   const { thread, whole } = summarize(measured(16, [2, 2.1, 2.2]));
@@ -30,6 +31,7 @@ test("medians and ratios are taken round by round", () => {
   assert.equal(whole.ofScript, 2.1);
   assert.equal(thread.ofWgpu, 1.05);
   assert.equal(whole.chance, 1.01);
+  assert.equal(whole.quick, 1);
 });
 
 test("the goal is asked from 16 launches on", () => {
