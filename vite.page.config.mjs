@@ -1,5 +1,7 @@
-// Builds and serves the page in web/index.html.
+// Builds and serves the page in web/index.html, and beside it the examples in web/examples, which use the npm package
+// as anybody else would: by its name, as it was built.
 
+import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vite";
 
@@ -11,10 +13,15 @@ const headers = {
     "script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'",
 };
 
+const examples = readdirSync(here("./web/examples"))
+  .filter((file) => file.endsWith(".html"))
+  .map((file) => here(`./web/examples/${file}`));
+
 export default defineConfig({
   root: here("./web"),
   // Relative, so that the built page works from any folder of any server.
   base: "./",
+  resolve: { alias: { wellwritten: here("./pkg/wellwritten.js") } },
   build: {
     outDir: here("./dist/app"),
     emptyOutDir: true,
@@ -22,6 +29,7 @@ export default defineConfig({
     // Inlined assets are data: URLs, and the preload polyfill is a script the policy has no need to allow.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rolldownOptions: { input: [here("./web/index.html"), ...examples] },
   },
   worker: { format: "es" },
   preview: { host: "127.0.0.1", headers },

@@ -1,4 +1,4 @@
-// Stage 3: the page that `npm start` serves, in dist/app.
+// Stage 3: the page that `npm start` serves, in dist/app, and the examples beside it.
 
 import { project } from "../project.mjs";
 import { digestOf } from "./stage.mjs";
@@ -12,6 +12,7 @@ export const pageStage = {
     digestOf([
       "web",
       "dist/wasm",
+      "pkg/wellwritten.js",
       "package-lock.json",
       "tsconfig.json",
       "vite.page.config.mjs",
