@@ -1,11 +1,12 @@
-// Builds the modules of the npm package. Vite's library mode is not used: it inlines workers and wasm as data: URLs,
-// which a page with `script-src 'self'; worker-src 'self'` refuses to load.
+// Builds the modules of the npm package in Vite's library mode, without which `__vitePreload` is wrapped around every
+// `import()`: a name that Vite declares again, and fails on, when it builds a page that uses the package.
 
 /**
  * Keeps `new URL('./x-worker.ts', import.meta.url)` and the glue's URL of the wasm module as they are, pointing at
  * the files beside the output. Vite, webpack and a plain <script type="module"> all understand exactly that
  * expression, so the finished package needs no configuration in any of them. It is hidden behind a name while
- * Vite's own handling of such URLs runs, which would turn it into something only Vite knows.
+ * Vite's own handling of such URLs runs, which in library mode inlines workers and wasm as data: URLs, which a page
+ * with `script-src 'self'; worker-src 'self'` refuses to load.
  */
 function urlsBesideTheModule() {
   const hidden = [];
@@ -65,8 +66,8 @@ export function packageConfig(source, name, outDir) {
       minify: false,
       modulePreload: false,
       assetsInlineLimit: 0,
+      lib: { entry: { [name]: source }, formats: ["es"] },
       rolldownOptions: {
-        input: { [name]: source },
         preserveEntrySignatures: "strict",
         output: {
           entryFileNames: "[name].js",
