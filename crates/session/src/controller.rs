@@ -154,17 +154,15 @@ impl ControllerSchema {
 
     /// Checks the declaration itself: bounds, unique names, resting values inside their ranges.
     pub fn check_declaration(&self) -> Result<(), ControlError> {
-        let mut names: Vec<&Id> = self
-            .buttons
-            .iter()
-            .chain(self.axes.iter().map(|axis| &axis.id))
-            .collect();
-        let listed = names.len();
-        names.sort_unstable();
-        names.dedup();
-        if names.len() != listed
-            || self.buttons.len() > Self::MAX_BUTTONS
+        let names = || {
+            let axes = self.axes.iter().map(|axis| &axis.id);
+            self.buttons.iter().chain(axes)
+        };
+        let repeated = |(index, name)| names().take(index).any(|earlier| earlier == name);
+        // Every pair is looked at only where there are few.
+        if self.buttons.len() > Self::MAX_BUTTONS
             || self.axes.len() > Self::MAX_AXES
+            || names().enumerate().any(repeated)
         {
             return Err(ControlError::Declaration {
                 controller: self.schema.id.clone(),

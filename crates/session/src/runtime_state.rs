@@ -1,6 +1,6 @@
 //! [`RuntimeState`]: where a participant stands, and whether a request fits there.
 
-use wellwritten_envelope::{Digest, Id, RationalNs, Scope};
+use wellwritten_envelope::{Digest, Id, RationalNs, Scope, sort_few_by};
 
 use crate::state_payload::{AgentRecord, PayloadHeader};
 use crate::stimulus_rules::{check_rewards, check_stimuli};
@@ -165,7 +165,7 @@ impl RuntimeState {
                     .iter()
                     .map(|binding| &binding.agent_id)
                     .collect();
-                agents.sort_unstable();
+                sort_few_by(&mut agents, Ord::cmp);
                 if agents.windows(2).any(|pair| pair[0] == pair[1]) {
                     return refuse(ErrorCode::InvalidArgument, "an agent is bound to two ports");
                 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use wellwritten_envelope::Id;
+use wellwritten_envelope::{Id, sort_few_by};
 
 use crate::coordinator::asking::Unanswered;
 use crate::session_state::Link;
@@ -101,10 +101,10 @@ impl Coordinator {
         let refuse = |reason: String| Err(SessionError::Composition { reason });
         let descriptor = links[0].descriptor();
         let mut declared: Vec<&Id> = descriptor.ports.iter().map(|port| &port.port_id).collect();
-        declared.sort_unstable();
+        sort_few_by(&mut declared, Ord::cmp);
         let state = self.state.borrow();
         let mut assigned: Vec<&Id> = state.agents.iter().map(|slot| &slot.port_id).collect();
-        assigned.sort_unstable();
+        sort_few_by(&mut assigned, Ord::cmp);
         if declared != assigned {
             return refuse(format!(
                 "the world has ports {declared:?}, the agents are assigned {assigned:?}"
