@@ -42,9 +42,10 @@ impl Storage for FakeBackend {
         if !is_valid {
             generation.invalid.insert(page);
         }
+        let is_lie = !is_valid && self.fake.faults.borrow_mut().take_lie();
         let asked = Rc::clone(&self.generation);
         let creation = self.fake.answers.hold(Question::Creation, move || {
-            if is_valid || asked.borrow().is_lost {
+            if is_valid || is_lie || asked.borrow().is_lost {
                 return Ok(());
             }
             Err(Failure {
@@ -189,6 +190,10 @@ impl Backend for FakeBackend {
             }
         }
         .boxed_local()
+    }
+
+    fn release(&mut self) {
+        self.generation.borrow_mut().destroy_retired();
     }
 
     fn destroy(&mut self) {

@@ -131,12 +131,12 @@ impl FakeControl {
         self.fake.faults.borrow_mut().fail_read();
     }
 
-    /// Says "clean" of the next dropped submission: what a device must never do, and what a test must notice.
+    /// Says "clean" of the next dropped submission, or failed creation: what a device must never do, and what a test must notice.
     pub fn lie_once(&self) {
         self.lie(1);
     }
 
-    /// Says "clean" of the next `times` dropped submissions.
+    /// Says "clean" of the next `times` dropped submissions and failed creations.
     pub fn lie(&self, times: u32) {
         self.fake.faults.borrow_mut().lie(times);
     }

@@ -5,10 +5,15 @@
 
 mod allocation;
 mod batching;
+mod canaries;
+mod everywhere;
 mod late_failures;
 mod loss;
+mod on_host;
 mod oracle;
 mod reads;
 mod refusals;
 mod rig;
+#[path = "../scenarios/mod.rs"]
+mod scenarios;
 mod stale_values;

@@ -1,0 +1,64 @@
+//! An error outside every scope. Oracle: it is told; what was in flight could have been it and fails under it; what
+//! had settled is kept; what comes later is not concerned.
+
+use wellwritten_device::{Access, DeviceEvent, ReadError};
+
+use super::stage::{DUE, Stage};
+
+const SAID: &str = "somebody else's mistake";
+
+fn is_uncaptured(event: &DeviceEvent) -> bool {
+    matches!(event, DeviceEvent::Uncaptured { .. })
+}
+
+pub(crate) async fn an_error_outside_every_scope_claims_what_is_in_flight(stage: Stage) {
+    let [kept, doubted, _] = stage.recycled().await;
+    let fill = stage.fill("fill");
+    stage.prove(&fill, &[Access::Write]).await;
+    stage.launch(&fill, &[(&kept, Access::Write)]);
+    stage.device.settled().await;
+    stage.forcing.hold_answers();
+    stage.launch(&fill, &[(&doubted, Access::Write)]);
+    // Begun before, from bytes that are settled and from bytes that are not.
+    let (sound, pending) = (stage.read(&kept.binding()), stage.read(&doubted.binding()));
+    stage.forcing.report_uncaptured(SAID);
+    let event = stage.heard(is_uncaptured).await;
+    stage.forcing.release_answers();
+    match event {
+        DeviceEvent::Uncaptured { message, claimed } => {
+            assert!(message.contains(SAID), "{message}");
+            assert_eq!(claimed, 1);
+        }
+        other => panic!("{other:?}"),
+    }
+    // Nothing says that it was not the copy of this one.
+    match sound.await {
+        Err(ReadError::Transfer { buffer, .. }) => assert_eq!(buffer, kept.id()),
+        other => panic!("{other:?}"),
+    }
+    match pending.await {
+        Err(ReadError::Unwritten(report)) => {
+            assert!(report.to_string().contains(SAID), "{report}");
+        }
+        other => panic!("{other:?}"),
+    }
+    stage.holds(&kept, DUE).await;
+    stage.refused(&doubted, &[SAID, "kernel fill"]).await;
+    stage.launch(&fill, &[(&doubted, Access::Write)]);
+    stage.holds(&doubted, DUE).await;
+    assert_eq!(stage.count(is_uncaptured), 1);
+    assert_eq!(stage.device.lost(), None);
+}
+
+pub(crate) async fn an_error_outside_every_scope_while_nothing_is_in_flight_is_shown(stage: Stage) {
+    let [a, ..] = stage.recycled().await;
+    stage.write(&a, 5);
+    stage.device.settled().await;
+    stage.forcing.report_uncaptured(SAID);
+    let event = stage.heard(is_uncaptured).await;
+    assert!(
+        matches!(event, DeviceEvent::Uncaptured { claimed: 0, .. }),
+        "{event:?}"
+    );
+    stage.holds(&a, 5).await;
+}
