@@ -137,6 +137,8 @@ pub(crate) trait Backend: Storage<Id = PageId, Error = DeviceError> {
     fn submit(&mut self, work: Vec<Work>) -> Settlement;
     /// Copies bytes out, in queue order after everything submitted so far. Submits; the future waits.
     fn read_back(&mut self, page: PageId, offset: u64, size_bytes: u64, form: CopyForm) -> CopyOut;
+    /// Nothing recorded names the pages given back so far: they can go at once.
+    fn release(&mut self) {}
     /// Destroys the real device.
     fn destroy(&mut self);
 }

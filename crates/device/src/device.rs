@@ -13,7 +13,7 @@ use crate::buffer::GuardedBuffer;
 use crate::connection::{Connection, CpuHost, DeviceHost};
 use crate::counters::DeviceCounters;
 use crate::device_event::DeviceEvent;
-use crate::device_state::Health;
+use crate::device_state::{DeviceState, Health};
 use crate::error::DeviceError;
 use crate::kernel::{Kernel, KernelSource};
 use crate::limits::DeviceLimits;
@@ -118,7 +118,7 @@ impl GuardedDevice {
     /// Gives every page that no buffer lies on back to the device. Pages that stay unused go by themselves, later:
     /// they are kept for the next allocations of their size.
     pub fn trim(&self) {
-        self.shared.act(|state| state.memory.cleanup(true));
+        self.shared.act(DeviceState::trim);
     }
 
     /// Calls `observer` after every event, outside any call into the device.

@@ -319,13 +319,21 @@ impl DeviceState {
         }
     }
 
-    /// Gives a window's stream back; with `abort`, a window that still records is given up.
-    pub(crate) fn free_window(&mut self, stream: StreamId, abort: bool) {
+    /// Gives a window's stream back. A window that still records is given up.
+    pub(crate) fn free_window(&mut self, stream: StreamId) {
         self.memory.capture(stream).abort();
-        if abort {
+        let records = |window: &OpenWindow| window.stream == stream;
+        if self.window.as_ref().is_some_and(records) {
             self.window = None;
         }
         self.window_streams.push(stream);
+    }
+
+    /// Gives every page that no buffer lies on back.
+    pub(crate) fn trim(&mut self) {
+        self.flush();
+        self.memory.cleanup(true);
+        self.memory.storage_mut().release();
     }
 
     /// Whether recorded work waits for a flush.

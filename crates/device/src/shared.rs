@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use futures::channel::oneshot;
 use futures::stream::{LocalBoxStream, StreamExt as _};
+use wellwritten_memory::StreamId;
 
 use crate::connection::{Connection, DeviceHost, DeviceSignal};
 use crate::device_event::DeviceEvent;
@@ -21,6 +22,8 @@ pub(crate) struct Shared {
     waiters: RefCell<Vec<oneshot::Sender<()>>>,
     observers: RefCell<Vec<Observer>>,
     spawner: Option<Spawner>,
+    /// Windows that were dropped while the device was busy, as a host kernel may do.
+    dropped_windows: RefCell<Vec<StreamId>>,
     /// Whether a background flush is already on its way.
     flush_scheduled: Cell<bool>,
 }
@@ -37,6 +40,7 @@ impl Shared {
             waiters: RefCell::default(),
             observers: RefCell::default(),
             spawner,
+            dropped_windows: RefCell::default(),
             flush_scheduled: Cell::new(false),
         });
         let generation = shared.state.borrow().generation;
@@ -48,6 +52,9 @@ impl Shared {
     pub(crate) fn act<T>(self: &Rc<Self>, operation: impl FnOnce(&mut DeviceState) -> T) -> T {
         let (result, changed) = {
             let mut state = self.state.borrow_mut();
+            for stream in self.dropped_windows.take() {
+                state.free_window(stream);
+            }
             let before = state.memory.revision();
             let result = operation(&mut state);
             (result, state.memory.revision() != before)
@@ -57,6 +64,14 @@ impl Shared {
             self.wake();
         }
         result
+    }
+
+    /// A window is sealed or given up.
+    pub(crate) fn free_window(&self, stream: StreamId) {
+        match self.state.try_borrow_mut() {
+            Ok(mut state) => state.free_window(stream),
+            Err(_) => self.dropped_windows.borrow_mut().push(stream),
+        }
     }
 
     /// Waits for the next change of anything.

@@ -67,7 +67,6 @@ pub struct Window {
     device: GuardedDevice,
     stream: StreamId,
     label: Rc<str>,
-    is_closed: bool,
 }
 
 impl fmt::Debug for Window {
@@ -85,8 +84,7 @@ impl Window {
     /// # Errors
     /// [`WindowError::Doomed`] when anything in it failed or was skipped, however late; [`WindowError::Device`] when
     /// the device was lost meanwhile.
-    pub fn seal(mut self) -> impl Future<Output = Result<SealedGraph, WindowError>> + use<> {
-        self.is_closed = true;
+    pub fn seal(self) -> impl Future<Output = Result<SealedGraph, WindowError>> + use<> {
         let shared = Rc::clone(&self.device.shared);
         let closed = shared.act(DeviceState::close_window);
         async move {
@@ -121,8 +119,7 @@ impl Window {
 
 impl Drop for Window {
     fn drop(&mut self) {
-        let mut state = self.device.shared.state.borrow_mut();
-        state.free_window(self.stream, !self.is_closed);
+        self.device.shared.free_window(self.stream);
     }
 }
 
@@ -201,7 +198,6 @@ impl GuardedDevice {
             device: self.clone(),
             stream,
             label,
-            is_closed: false,
         })
     }
 }

@@ -20,21 +20,36 @@ use crate::open_device::{GuardedDeviceOptions, open_device};
 #[wasm_bindgen]
 pub struct WasmDevice {
     device: GuardedDevice,
-    /// Whether a host kernel is running: it is in the middle of a launch of this device.
-    in_host_kernel: Rc<Cell<bool>>,
+    /// Whether a launch or a replay is under way: host kernels run in the middle of it.
+    running: Rc<Cell<bool>>,
 }
 
 impl WasmDevice {
     /// The device, unless a host kernel asks for it.
     fn open(&self) -> WebResult<&GuardedDevice> {
-        if self.in_host_kernel.get() {
-            return Err(WebError::new(
-                WellwrittenErrorCode::Busy,
-                "a host kernel cannot call the device that runs it; it has only its bindings",
-            ));
-        }
+        refuse_while(&self.running)?;
         Ok(&self.device)
     }
+}
+
+/// Does what may run host kernels, which then find the device busy.
+fn running<T>(flag: &Cell<bool>, work: impl FnOnce() -> T) -> WebResult<T> {
+    refuse_while(flag)?;
+    flag.set(true);
+    let done = work();
+    flag.set(false);
+    Ok(done)
+}
+
+/// A host kernel runs in the middle of a launch: it cannot call the device.
+fn refuse_while(running: &Cell<bool>) -> WebResult<()> {
+    if running.get() {
+        return Err(WebError::new(
+            WellwrittenErrorCode::Busy,
+            "a host kernel cannot call the device that runs it; it has only its bindings",
+        ));
+    }
+    Ok(())
 }
 
 /// A buffer of a device; `free()` gives its bytes back.
@@ -59,6 +74,7 @@ pub struct WasmKernel {
 #[wasm_bindgen]
 pub struct WasmWindow {
     window: Window,
+    running: Rc<Cell<bool>>,
 }
 
 #[wasm_bindgen]
@@ -66,12 +82,15 @@ impl WasmWindow {
     /// Closes the window and waits until all it recorded has settled: the graph, or an error
     /// `WINDOW_DOOMED`.
     #[wasm_bindgen(unchecked_return_type = "Promise<WasmGraph>")]
-    pub fn seal(self) -> Promise {
+    pub fn seal(self) -> WebResult<Promise> {
+        refuse_while(&self.running)?;
+        let running = self.running;
         let sealed = self.window.seal();
-        future_to_promise(async move {
+        Ok(future_to_promise(async move {
             let graph = sealed.await.map_err(WebError::from)?;
-            Ok(WasmGraph { graph }.into())
-        })
+            let graph = WasmGraph { graph, running };
+            Ok(graph.into())
+        }))
     }
 }
 
@@ -79,6 +98,7 @@ impl WasmWindow {
 #[wasm_bindgen]
 pub struct WasmGraph {
     graph: SealedGraph,
+    running: Rc<Cell<bool>>,
 }
 
 #[wasm_bindgen]
@@ -97,7 +117,7 @@ impl WasmGraph {
 
     /// Runs it as one unit of work.
     pub fn replay(&self) -> WebResult<()> {
-        Ok(self.graph.replay()?)
+        Ok(running(&self.running, || self.graph.replay())??)
     }
 }
 
@@ -182,7 +202,7 @@ impl WasmDevice {
         };
         Ok(Self {
             device: open_device(options).await?,
-            in_host_kernel: Rc::default(),
+            running: Rc::default(),
         })
     }
 
@@ -251,7 +271,10 @@ impl WasmDevice {
     /// Opens a capture window.
     pub fn window(&self, label: &str) -> WebResult<WasmWindow> {
         let window = self.open()?.window(label)?;
-        Ok(WasmWindow { window })
+        Ok(WasmWindow {
+            window,
+            running: Rc::clone(&self.running),
+        })
     }
 
     /// What the buffers take.
@@ -287,13 +310,7 @@ impl WasmDevice {
         )]
         run: Function,
     ) -> WasmKernel {
-        let in_host_kernel = Rc::clone(&self.in_host_kernel);
-        let host = Rc::new(move |launch: &mut HostLaunch<'_>| {
-            in_host_kernel.set(true);
-            let outcome = run_host_kernel(&run, launch);
-            in_host_kernel.set(false);
-            outcome
-        });
+        let host = Rc::new(move |launch: &mut HostLaunch<'_>| run_host_kernel(&run, launch));
         WasmKernel {
             kernel: self.device.kernel(KernelSource::host(label, host)),
         }
@@ -314,9 +331,11 @@ impl WasmDevice {
             let wanted = whole_number(&format!("workgroups in {name}"), value)?;
             *count = u32::try_from(wanted).unwrap_or(u32::MAX);
         }
-        Ok(self
-            .open()?
-            .launch(&kernel.kernel, &bindings.bindings, workgroups)?)
+        let launch = || {
+            self.device
+                .launch(&kernel.kernel, &bindings.bindings, workgroups)
+        };
+        Ok(running(&self.running, launch)??)
     }
 
     /// Reads a slice as it is at this call: the bytes, or an error `UNWRITTEN` whose context is the report.

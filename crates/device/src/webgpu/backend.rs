@@ -54,7 +54,7 @@ impl WebGpuBackend {
             pages: HashMap::new(),
             retired: Vec::new(),
             read_staging: ReadStaging::default(),
-            write_staging: WriteStaging::default(),
+            write_staging: WriteStaging::new(limits.max_buffer_size),
             creations: Vec::new(),
             next_page: 1,
         }
@@ -210,6 +210,10 @@ impl Backend for WebGpuBackend {
             })
         }
         .boxed_local()
+    }
+
+    fn release(&mut self) {
+        self.destroy_retired();
     }
 
     fn destroy(&mut self) {

@@ -43,7 +43,7 @@ impl<'a> Submission<'a> {
 
     /// Encodes `work` and submits it; what is still to be known of the pipelines it uses.
     pub(super) fn submit(mut self, work: &[Work]) -> Vec<PipelineVerdict> {
-        self.staging.begin(self.device, work);
+        self.staging.begin();
         for unit in work {
             unit.visit(&mut |unit| self.encode(unit));
         }
@@ -72,7 +72,7 @@ impl<'a> Submission<'a> {
                 let size_bytes = bytes.len() as u64;
                 self.pass = None;
                 let encoder = self.encoder.as_mut().expect("it has begun");
-                let (staged, at) = self.staging.put(self.queue, bytes);
+                let (staged, at) = self.staging.put(self.device, self.queue, bytes);
                 encoder.copy_buffer_to_buffer(staged, at, target, *offset, size_bytes);
             }
             Work::Clear {
