@@ -13,62 +13,94 @@ import type {
   WasmKernel,
   WasmSlice,
 } from "#wasm/page";
+import { demand, demandNumber, demandText } from "./demand.ts";
 import { callWasm, loadWellwritten, wasm } from "./load-wellwritten.ts";
 import type { LoadOptions } from "./start-wasm.ts";
 import { TypedEventTarget } from "./typed-event-target.ts";
 import { WellwrittenError } from "./wellwritten-error.ts";
 
-/**
- * What a device tells unasked. `error` is one that arose outside every error scope: nobody can say what it was, so the
- * `claimed` submissions that were in flight fail under it.
- */
+/** What a device tells unasked, and what comes with it. Listeners are called outside any call into the device. */
 export interface DeviceEvents {
+  /** A submission settled: what was pending is trusted or failed now. Not told on the CPU, where nothing is pending. */
   settled: null;
+  /**
+   * The device is gone and every byte on it; `reason` is what the browser said. {@link GuardedDevice.recover} helps.
+   */
   lost: { reason: string };
+  /** A new device generation is ready. Buffers of the one before stay lost. */
   recovered: null;
+  /**
+   * WebGPU reported an error outside every error scope. Nobody can say what it was, so the `claimed` submissions that
+   * were in flight fail under it.
+   */
   error: { message: string; claimed: number };
 }
 
-/** WGSL, for the WebGPU backend. */
+/** A kernel in WGSL, for the WebGPU backend. */
 export interface WgslKernel {
+  /** How reports name it. */
   label: string;
+  /** The text of the shader module. Its bindings are `@group(0) @binding(0)` and on, each a storage buffer. */
   wgsl: string;
+  /** The compute entry point; by default `main`. */
   entryPoint?: string;
 }
 
-/** A function over the words of the bindings, for the CPU backend; what it writes into them is kept. */
+/** A kernel as a function, for the CPU backend. */
 export interface HostKernel {
+  /** How reports name it. */
   label: string;
+  /**
+   * Computes the whole launch. `buffers` has the 32-bit words of each binding, in order, as copies: what is written
+   * into those bound for writing is kept when the function returns, and what is written into others is dropped. An
+   * error that it throws, or a promise that it returns, fails the launch. It cannot call the device that runs it
+   * (`BUSY`).
+   */
   run: (buffers: Uint32Array[], workgroups: [number, number, number]) => void;
 }
 
 /** One binding of a launch: `@group(0) @binding(i)` in the order given. */
 export interface LaunchBinding {
+  /**
+   * The bytes: at least 4, a multiple of 4, from an offset that is a multiple of the device's
+   * `minStorageBufferOffsetAlignment`, which is 256 almost everywhere.
+   */
   slice: GuardedBuffer | Slice;
+  /**
+   * What the kernel does with them. The guard cannot look into a kernel and believes this. `"write"`: every byte is
+   * overwritten, whatever was there. `"read"`: the result depends on them. `"read-write"`: both, and so also where only
+   * some bytes are overwritten, because the others are kept.
+   */
   access: Access;
 }
 
-/** Bytes `start..end` of a buffer. */
+/** Bytes of a buffer, by {@link GuardedBuffer.slice}. It owns none: freeing the buffer ends it. */
 export class Slice {
+  /** The buffer they are of. */
   readonly buffer: GuardedBuffer;
   /** For this package: the wasm object behind it. */
   readonly raw: WasmSlice;
 
+  /** Use {@link GuardedBuffer.slice}. */
   constructor(buffer: GuardedBuffer, raw: WasmSlice) {
     this.buffer = buffer;
     this.raw = raw;
   }
 }
 
-/** Bytes of a device that are read through the guard or not at all. */
+/** Bytes of a device that are read through the guard or not at all. By {@link GuardedDevice.alloc}. */
 export class GuardedBuffer {
+  /** Never used again for another buffer, also not after a loss. */
   readonly bufferId: bigint;
+  /** How reports name it. */
   readonly label: string;
+  /** Its size in bytes. */
   readonly sizeBytes: number;
   readonly #buffer: WasmBuffer;
   readonly #whole: Slice;
   #freed = false;
 
+  /** Use {@link GuardedDevice.alloc}. */
   constructor(buffer: WasmBuffer) {
     this.#buffer = buffer;
     this.bufferId = buffer.bufferId;
@@ -82,12 +114,22 @@ export class GuardedBuffer {
     return this.#whole;
   }
 
-  /** Bytes from `start` up to, not including, `end`. */
+  /**
+   * Bytes from `start` up to, not including, `end`: whole numbers, `0 <= start <= end <= sizeBytes`. Any will do for
+   * {@link GuardedDevice.taint}; reads, writes and copies want multiples of 4, and launches more.
+   *
+   * @throws `INVALID_ARGUMENT` for what is no whole number, `BAD_HANDLE` for a range that is not in the buffer.
+   */
   slice(start: number, end: number): Slice {
+    demandNumber("start", start);
+    demandNumber("end", end);
     return callWasm(() => new Slice(this, this.#whole.raw.slice(start, end)));
   }
 
-  /** Gives the bytes back; the buffer and slices of it are refused by name from then on. */
+  /**
+   * Gives the bytes back; the buffer and slices of it are refused with `BAD_HANDLE` from then on. Reads that were asked
+   * for before still get what they asked for. Doing it again does nothing.
+   */
   free(): void {
     if (this.#freed) return;
     this.#freed = true;
@@ -96,8 +138,26 @@ export class GuardedBuffer {
   }
 }
 
+/**
+ * A kernel, by {@link GuardedDevice.kernel}. It may be launched on any device of its backend, on every generation, and
+ * is compiled once for each.
+ */
+export class Kernel {
+  /** How reports name it. */
+  readonly label: string;
+  /** For this package: the wasm object behind it. */
+  readonly raw: WasmKernel;
+
+  /** Use {@link GuardedDevice.kernel}. */
+  constructor(label: string, raw: WasmKernel) {
+    this.label = label;
+    this.raw = raw;
+  }
+}
+
 /** What a capture window recorded. It keeps no buffer alive and belongs to the device generation it was made on. */
 export class SealedGraph {
+  /** How reports name it. */
   readonly label: string;
   /** How many writes, copies, launches and replays it runs. */
   readonly units: number;
@@ -111,8 +171,12 @@ export class SealedGraph {
   }
 
   /**
-   * Runs everything recorded, in order, as one unit: it succeeds or fails as a whole. Throws when a buffer of it was
-   * freed or the device was lost since.
+   * Runs everything recorded, in order, as one unit of work: it succeeds or fails as a whole, and is skipped as a whole
+   * when something that it reads from outside is known not to read cleanly. Host bytes are those of the recording.
+   * Does not wait; never throws for a late failure.
+   *
+   * @throws `BAD_HANDLE` when a buffer of it was freed, `DEVICE_LOST` when the device was lost since, also when it was
+   * recovered (record anew), `CLOSED`, and `BUSY` in a host kernel. Nothing runs then.
    */
   replay(): void {
     callWasm(() => this.#graph.replay());
@@ -120,8 +184,13 @@ export class SealedGraph {
 }
 
 /**
- * A compute device whose reads return bytes if and only if every one of them was last written by work
- * that succeeded. It runs in the thread that made it.
+ * A compute device whose reads return bytes if and only if every one of them was last written by work that succeeded.
+ * It runs in the thread that made it. By {@link createGuardedDevice}.
+ *
+ * Work is done in the order asked for, and calls do not wait for it. What can be told before anything is encoded is
+ * thrown, and changes nothing; what WebGPU reports late fails the unit of work it came from, marks the bytes which that
+ * unit should have written, and is told to whoever reads them, by `UNWRITTEN`. Every method throws `CLOSED` after
+ * {@link close} where it would do work, and `BUSY` when a host kernel calls the device that runs it.
  */
 export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
   readonly #device: WasmDevice;
@@ -137,14 +206,28 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
     });
   }
 
+  /** What computes: `"webgpu"` or `"cpu"`, on which adapter, and why the CPU where WebGPU was hoped for. */
   backend(): BackendInfo {
     return callWasm(() => this.#device.backend());
   }
 
+  /**
+   * What the device grants; sizes in bytes. The CPU keeps to WebGPU's defaults, so that what runs there runs anywhere.
+   */
   limits(): DeviceLimits {
-    return callWasm(() => this.#device.limits());
+    const limits = callWasm(() => this.#device.limits());
+    // 64-bit in Rust; here they are compared with sizes, which are numbers.
+    return {
+      ...limits,
+      maxBufferSize: Number(limits.maxBufferSize),
+      maxStorageBufferBindingSize: Number(limits.maxStorageBufferBindingSize),
+    };
   }
 
+  /**
+   * What the device has done since it was made. Counts only grow: the difference of two readings tells of the time
+   * between.
+   */
   counters(): DeviceCounters {
     return callWasm(() => this.#device.counters());
   }
@@ -154,79 +237,166 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
     return callWasm(() => this.#device.generation);
   }
 
-  /** Reserves `sizeBytes` zeroed bytes, a multiple of 4. */
+  /**
+   * Reserves `sizeBytes` zeroed bytes: a multiple of 4, from 4 to the limit `maxBufferSize`. `label` is how reports
+   * name the buffer. A reservation that the GPU refuses late, for want of memory, is told by reads of the buffer.
+   *
+   * @throws `INVALID_ARGUMENT` for what is no whole number, `ALIGNMENT`, `NOT_RESERVED` for no bytes, `LIMIT_EXCEEDED`
+   * (its context has `limit`, `requested` and `granted`), `DEVICE_LOST`, `CLOSED`.
+   */
   alloc(sizeBytes: number, options: { label?: string } = {}): GuardedBuffer {
-    return callWasm(() => new GuardedBuffer(this.#device.alloc(sizeBytes, options.label)));
-  }
-
-  /** Writes `bytes`, as many as `target` holds and a multiple of 4, in order with launches. */
-  write(target: GuardedBuffer | Slice, bytes: Uint8Array): void {
-    callWasm(() => this.#device.write(rawOf(target), bytes));
+    demandNumber("sizeBytes", sizeBytes);
+    const label = labelIn(options);
+    return callWasm(() => new GuardedBuffer(this.#device.alloc(sizeBytes, label)));
   }
 
   /**
-   * Copies `source` over `target`, of the same size and of another buffer, in order with launches. Skipped, like a
-   * launch, when `source` is known not to read cleanly.
+   * Writes a copy of `bytes` over `target`, in order with launches: exactly as many as `target` holds, from an offset
+   * and in a length that are multiples of 4.
+   *
+   * @throws `INVALID_ARGUMENT` for another length or anything but a `Uint8Array`, `ALIGNMENT`, `BAD_HANDLE`,
+   * `DEVICE_LOST`, `CLOSED`. Nothing is written then.
+   */
+  write(target: GuardedBuffer | Slice, bytes: Uint8Array): void {
+    const raw = rawOf("target", target);
+    // By its tag: an array from another frame is one, too.
+    const tag = Object.prototype.toString.call(bytes);
+    demand(tag === "[object Uint8Array]", "bytes", bytes, "a Uint8Array");
+    callWasm(() => this.#device.write(raw, bytes));
+  }
+
+  /**
+   * Copies `source` over `target`, in order with launches: of the same size and of another buffer, offsets and length
+   * multiples of 4. Skipped, like a launch, when `source` is known not to read cleanly.
+   *
+   * @throws `INVALID_ARGUMENT` for another size, `ALIGNMENT`, `BINDING_CONFLICT` within one buffer, `BAD_HANDLE`,
+   * `DEVICE_LOST`, `CLOSED`. Nothing is copied then.
    */
   copy(source: GuardedBuffer | Slice, target: GuardedBuffer | Slice): void {
-    callWasm(() => this.#device.copy(rawOf(source), rawOf(target)));
+    const [from, to] = [rawOf("source", source), rawOf("target", target)];
+    callWasm(() => this.#device.copy(from, to));
   }
 
-  /** A kernel that does not compile fails its launches, not this call. */
-  kernel(source: WgslKernel | HostKernel): WasmKernel {
-    return callWasm(() =>
-      "wgsl" in source
-        ? this.#device.kernel(source.label, source.wgsl, source.entryPoint)
-        : this.#device.hostKernel(source.label, source.run),
-    );
+  /**
+   * Makes a kernel, which is compiled when it is first launched. What is wrong with its text fails its launches, not
+   * this call. {@link WgslKernel} runs on WebGPU only and {@link HostKernel} on the CPU only; the other kind is
+   * refused by {@link launch}, with `INVALID_ARGUMENT`.
+   *
+   * @throws `INVALID_ARGUMENT` for a source that is neither.
+   */
+  kernel(source: WgslKernel | HostKernel): Kernel {
+    demand(typeof source === "object" && source !== null, "source", source, "a kernel's source");
+    const { label } = source;
+    demandText("label", label);
+    if ("wgsl" in source) {
+      const { wgsl, entryPoint } = source;
+      demandText("wgsl", wgsl);
+      if (entryPoint !== undefined) demandText("entryPoint", entryPoint);
+      return callWasm(() => new Kernel(label, this.#device.kernel(label, wgsl, entryPoint)));
+    }
+    const { run } = source;
+    demand(typeof run === "function", "run", run, "a function, or `wgsl` a text");
+    return callWasm(() => new Kernel(label, this.#device.hostKernel(label, run)));
   }
 
-  /** Submits a launch. Throws for what can be told before encoding, never for a late failure. */
+  /**
+   * Runs `kernel` over `bindings`, in `workgroups` of x, y (default 1) and z (default 1): each a whole number from 1 to
+   * the limit `maxComputeWorkgroupsPerDimension`. A kernel that has not succeeded yet goes into a submission of its
+   * own, so that it cannot drop its neighbours; others are batched. Skipped when a byte it reads is known not to read
+   * cleanly.
+   *
+   * Throws for what can be told before encoding, never for a late failure: that is told by reads of what it writes.
+   *
+   * @throws `LIMIT_EXCEEDED` for too many bindings or workgroups or too large a binding, `ALIGNMENT` for a binding's
+   * offset or length, `BINDING_CONFLICT` for one buffer bound twice where one of the bindings writes,
+   * `INVALID_ARGUMENT` for empty bindings, no workgroups or a kernel of the other backend, `BAD_HANDLE`, `DEVICE_LOST`,
+   * `CLOSED`. Nothing runs then.
+   */
   launch(
-    kernel: WasmKernel,
+    kernel: Kernel,
     bindings: readonly LaunchBinding[],
     workgroups: readonly [number, number?, number?],
   ): void {
+    demand(kernel instanceof Kernel, "kernel", kernel, "a kernel of this package");
+    demand(Array.isArray(bindings), "bindings", bindings, "an array");
+    demand(
+      Array.isArray(workgroups) && workgroups.length >= 1 && workgroups.length <= 3,
+      "workgroups",
+      workgroups,
+      "an array of 1 to 3 numbers",
+    );
     const [x, y = 1, z = 1] = workgroups;
+    for (const [index, count] of [x, y, z].entries()) demandNumber(`workgroups[${index}]`, count);
+    const rows = bindings.map((binding: unknown, index) => {
+      const is = typeof binding === "object" && binding !== null;
+      demand(is, `bindings[${index}]`, binding, "an object with `slice` and `access`");
+      const { slice, access } = binding as LaunchBinding;
+      const wanted = '"read", "write" or "read-write"';
+      demand(ACCESSES.has(access), `bindings[${index}].access`, access, wanted);
+      return { raw: rawOf(`bindings[${index}].slice`, slice), access };
+    });
     callWasm(({ WasmBindings }) => {
       const bound = new WasmBindings();
       try {
-        for (const { slice, access } of bindings) bound.push(rawOf(slice), access);
-        this.#device.launch(kernel, bound, x, y, z);
+        for (const { raw, access } of rows) bound.push(raw, access);
+        this.#device.launch(kernel.raw, bound, x, y, z);
       } finally {
         bound.free();
       }
     });
   }
 
-  /** The bytes as they are at this call, or code `UNWRITTEN` with the report as context. Waits for what they are pending on. */
+  /**
+   * The bytes as they are at this call, whatever is done to the buffer next, in an array of their own. Waits for what
+   * they are pending on. Offset and length are multiples of 4.
+   *
+   * Rejects with `UNWRITTEN` when any of the bytes was not last written by work that succeeded; the context is the
+   * report: root failures, skips, ranges. Also `ALIGNMENT`, `BAD_HANDLE`, `INVALID_ARGUMENT`, and `TRANSFER` where
+   * sound bytes could not be copied out: reading again may work.
+   */
   read(source: GuardedBuffer | Slice): Promise<Uint8Array> {
-    return typed(() => this.#device.read(rawOf(source)));
+    return typed(() => this.#device.read(rawOf("source", source)));
   }
 
-  /** Resolves when every submission so far has settled. */
+  /**
+   * Resolves when every submission made before this call has settled, well or badly. Does not reject for failed work.
+   */
   settled(): Promise<void> {
     return typed(() => this.#device.settled());
   }
 
   /**
-   * The state of every byte, as spans that cover `source` in order. With `spans`, at most so many: neighbours are
-   * merged, and the worst state of a span stands for it.
+   * The state of every byte now, without waiting: spans that cover `source` in order, in the buffer's own byte numbers.
+   * With `options.spans`, at most so many (0 counts as 1): the range is cut into as many cells, and the worst state in
+   * a cell stands for it, so that drawing a strip costs what its pixels cost.
+   *
+   * @throws `BAD_HANDLE`, `INVALID_ARGUMENT`.
    */
   taint(source: GuardedBuffer | Slice, options: { spans?: number } = {}): TaintSpan[] {
-    return callWasm(() => this.#device.taint(rawOf(source), options.spans));
+    const raw = rawOf("source", source);
+    demandOptions(options);
+    const { spans } = options;
+    if (spans !== undefined) demandNumber("spans", spans);
+    return callWasm(() => this.#device.taint(raw, spans));
   }
 
   /**
-   * Runs `record`, which launches, writes and copies as always, and records what it did. The graph runs all of it
-   * again, as one unit of work. Rejects with `WINDOW_DOOMED` when anything in it failed or was skipped, however late;
-   * what `record` throws is passed on, and nothing is kept.
+   * Opens a capture window and runs `record`, which writes, copies, launches and replays as always; all of it runs now
+   * and is recorded. Reads are not. Waits until it has settled. The graph runs it again, as one unit of work.
+   *
+   * Rejects with `WINDOW_DOOMED` when anything in it failed or was skipped, however late (the context names the work
+   * and the root failure), with `BUSY` while another window of this device records, or eight wait to be sealed, with
+   * `DEVICE_LOST`, `CLOSED`, and with `INVALID_ARGUMENT` when `record` is no function or returns a promise: what is
+   * done after it returned would not be recorded. What `record` throws is passed on. There is no graph then; what ran
+   * has run.
    */
   async window(record: () => void, options: { label?: string } = {}): Promise<SealedGraph> {
-    const window = callWasm(() => this.#device.window(options.label ?? "unnamed"));
+    demand(typeof record === "function", "record", record, "a function");
+    const label = labelIn(options) ?? "unnamed";
+    const window = callWasm(() => this.#device.window(label));
     try {
       const returned: unknown = record();
-      if (returned instanceof Promise)
+      if (isThenable(returned))
         throw new WellwrittenError(
           "INVALID_ARGUMENT",
           "`record` returned a promise: a window records what is done before `record` returns.",
@@ -238,7 +408,7 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
     return new SealedGraph(await typed(() => window.seal()));
   }
 
-  /** What live buffers hold, and what the pages under them take, in bytes. */
+  /** What live buffers hold, and what the pages under them take of the device's memory, in bytes. */
   memory(): MemoryUsage {
     return callWasm(() => this.#device.memory());
   }
@@ -248,36 +418,74 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
     callWasm(() => this.#device.trim());
   }
 
+  /** Every failure that live bytes carry, which bytes those are, and the skipped work between. */
   failures(): FailureGraph {
     return callWasm(() => this.#device.failures());
   }
 
-  /** Destroys the real device: for tests. Every live byte is claimed. */
+  /** Destroys the real device, for tests: every live byte is claimed, reads in flight are refused with `UNWRITTEN`. */
   lose(): void {
     callWasm(() => this.#device.lose());
   }
 
-  /** Gets a new device generation; buffers of the old one stay lost. */
+  /**
+   * Gets a new device as the next {@link generation}; does nothing to one that lives. Buffers and graphs of the old one
+   * stay lost, kernels go on. Asks three times, waiting 0, 100 and 400 ms before, then rejects with `DEVICE_LOST`; it
+   * can be tried again. `CLOSED` after {@link close}.
+   */
   recover(): Promise<void> {
     return typed(() => this.#device.recover());
   }
 
+  /** Destroys the device for good and frees what it holds. Reads in flight are refused. Doing it again does nothing. */
   close(): void {
     callWasm(() => this.#device.close());
   }
 }
 
-/** Opens a guarded device in this thread, loading wasm first if it is not there yet. */
+/**
+ * Opens a guarded device in this thread, loading wasm first if it is not there yet. `backend` is `"webgpu"`, `"cpu"`,
+ * or by default `"auto"`: WebGPU where there is an adapter, otherwise the CPU, and {@link GuardedDevice.backend} says
+ * why. `requiredLimits` asks for more than WebGPU's defaults, in bytes and counts.
+ *
+ * Rejects with `NO_ADAPTER` where WebGPU was asked for and there is none, `LIMIT_EXCEEDED` where the adapter has less
+ * than required, `INVALID_ARGUMENT` for options that are none, `LOAD_FAILED` where wasm could not be started.
+ */
 export async function createGuardedDevice(
   options: GuardedDeviceOptions & LoadOptions = {},
 ): Promise<GuardedDevice> {
+  demandOptions(options);
   const { wasmUrl, ...device } = options;
   await loadWellwritten(wasmUrl === undefined ? {} : { wasmUrl });
   return new GuardedDevice(await typed(() => wasm().WasmDevice.create(device)));
 }
 
-function rawOf(source: GuardedBuffer | Slice): WasmSlice {
-  return source instanceof Slice ? source.raw : source.whole().raw;
+const ACCESSES: ReadonlySet<unknown> = new Set<Access>(["read", "write", "read-write"]);
+
+function rawOf(what: string, source: GuardedBuffer | Slice): WasmSlice {
+  if (source instanceof Slice) return source.raw;
+  demand(source instanceof GuardedBuffer, what, source, "a buffer or slice of this package");
+  return source.whole().raw;
+}
+
+function demandOptions(options: unknown): void {
+  demand(typeof options === "object" && options !== null, "options", options, "an object");
+}
+
+function labelIn(options: { label?: string }): string | undefined {
+  demandOptions(options);
+  const { label } = options;
+  if (label !== undefined) demandText("label", label);
+  return label;
+}
+
+function isThenable(value: unknown): boolean {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "then" in value &&
+    typeof value.then === "function"
+  );
 }
 
 /** Starts the work at once, in the caller's turn, and types what it throws then or later. */

@@ -77,6 +77,7 @@ export {
   type GuardedBuffer,
   type GuardedDevice,
   type HostKernel,
+  type Kernel,
   type LaunchBinding,
   type SealedGraph,
   type Slice,
