@@ -188,8 +188,9 @@ async function wasmTests() {
         // Where a test program that does not say runs, when Node is not asked for.
         WASM_BINDGEN_USE_BROWSER: "1",
         WASM_BINDGEN_TEST_WEBDRIVER_JSON: capabilities,
-        // Seconds; a debug module on a software GPU needs more than the usual 20.
-        WASM_BINDGEN_TEST_TIMEOUT: "300",
+        // Seconds; a debug module on a software GPU needs more than the usual 20. Long, crates/device drives it
+        // through a million operations.
+        WASM_BINDGEN_TEST_TIMEOUT: isLong() ? "7200" : "300",
       },
     },
   ];
