@@ -6,7 +6,7 @@ import { allocations, openSubjects, Target } from "./subjects.js";
 
 const WARM_UP_ROUNDS = 8;
 /** A case ends after so many rounds, or when its time is up and it has the fewest that mean something. */
-const ROUNDS = { fewest: 24, most: 400 };
+const ROUNDS = { fewest: 20, most: 400 };
 
 const LAUNCHES = [1, 16, 256].map((launches) => ({ launches }));
 const CASES = [
