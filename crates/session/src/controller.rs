@@ -119,7 +119,10 @@ pub enum ControlError {
         declared: Vec<Id>,
     },
     /// An axis outside its range.
-    #[error("axis {axis} is {value}, outside its {range:?} range")]
+    #[error(
+        "axis {axis} is {}, outside its {range:?} range",
+        ryu_js::Buffer::new().format(*value)
+    )]
     OutOfRange {
         /// The axis.
         axis: Id,

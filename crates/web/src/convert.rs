@@ -153,7 +153,10 @@ pub fn whole_number(what: &str, value: f64) -> WebResult<u64> {
     }
     Err(WebError::new(
         WellwrittenErrorCode::InvalidArgument,
-        format!("{what} is {value}; it must be a whole number from 0 to 2^53 - 1"),
+        format!(
+            "{what} is {}; it must be a whole number from 0 to 2^53 - 1",
+            ryu_js::Buffer::new().format(value)
+        ),
     ))
 }
 

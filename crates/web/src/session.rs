@@ -183,7 +183,10 @@ impl WasmSession {
         {
             return Err(WebError::new(
                 WellwrittenErrorCode::InvalidArgument,
-                format!("stepsPerSecond is {rate}; it must be a finite number above zero"),
+                format!(
+                    "stepsPerSecond is {}; it must be a finite number above zero",
+                    ryu_js::Buffer::new().format(rate)
+                ),
             ));
         }
         let host = self.host()?;
