@@ -81,7 +81,11 @@ pub(crate) trait Forcing {
     fn release_answers(&self) {}
 }
 
-/// What is done to the answer of one read, to see whether its scenario notices.
+/// What is done to the answer of one read, to see whether its scenario notices. The host's runs try them all.
+#[cfg_attr(
+    target_arch = "wasm32",
+    expect(dead_code, reason = "distorted on the host only")
+)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Distortion {
     /// Bytes that were returned are refused.
@@ -100,6 +104,10 @@ pub(crate) struct Reads {
     is_distorted: Cell<bool>,
 }
 
+#[cfg_attr(
+    target_arch = "wasm32",
+    expect(dead_code, reason = "distorted on the host only")
+)]
 impl Reads {
     pub(crate) fn distorting(read: usize, distortion: Distortion) -> Rc<Self> {
         Rc::new(Self {
