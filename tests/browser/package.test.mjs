@@ -4,55 +4,24 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { chromium } from "playwright-core";
 import { wasmModules } from "../../scripts/build/wasm.mjs";
-import { browserFlags } from "../../scripts/test/browser-flags.mjs";
+import { openHostPage } from "./package-host.mjs";
 
 const root = new URL("../../", import.meta.url);
-const types = { js: "text/javascript", wasm: "application/wasm", html: "text/html" };
-const policy =
-  "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'";
 
-let server;
-let browser;
+let host;
 let page;
-const complaints = [];
+let complaints;
 
 before(async () => {
-  server = createServer((request, response) => {
-    const { pathname } = new URL(request.url, "http://localhost");
-    const type = types[pathname.split(".").at(-1)] ?? "text/html";
-    response.setHeader("content-type", type);
-    response.setHeader("content-security-policy", policy);
-    if (pathname === "/") return response.end("<!doctype html><title>host</title><main></main>");
-    const file = pathname.startsWith("/pkg/")
-      ? new URL(`.${pathname}`, root)
-      : new URL(`package-page${pathname}`, import.meta.url);
-    try {
-      response.end(readFileSync(file));
-    } catch {
-      response.writeHead(404).end();
-    }
-  });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  browser = await chromium.launch({
-    executablePath: process.env.CHROME_BIN ?? "/usr/bin/chromium",
-    args: browserFlags,
-  });
-  page = await browser.newPage();
-  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
-  page.on("pageerror", (error) => complaints.push(error.message));
-  const icon = (url) => url.pathname === "/favicon.ico";
-  await page.route(icon, (route) => route.fulfill({ status: 204 }));
-  await page.goto(`http://127.0.0.1:${server.address().port}/`);
+  host = await openHostPage();
+  ({ page, complaints } = host);
 });
 after(async () => {
-  await browser.close();
-  server.close();
+  await host.close();
   assert.deepEqual(complaints, []);
 });
 

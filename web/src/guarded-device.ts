@@ -296,7 +296,7 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
     }
     const { run } = source;
     demand(typeof run === "function", "run", run, "a function, or `wgsl` a text");
-    return callWasm(() => new Kernel(label, this.#device.hostKernel(label, run)));
+    return callWasm(() => new Kernel(label, this.#device.hostKernel(label, keepingArrays(run))));
   }
 
   /**
@@ -466,6 +466,19 @@ function rawOf(what: string, source: GuardedBuffer | Slice): WasmSlice {
   if (source instanceof Slice) return source.raw;
   demand(source instanceof GuardedBuffer, what, source, "a buffer or slice of this package");
   return source.whole().raw;
+}
+
+/**
+ * Runs a host kernel on arrays that are still there afterwards: one that it transferred away has no words to keep, and
+ * one that it put in another's place is not looked at.
+ */
+function keepingArrays(run: HostKernel["run"]): HostKernel["run"] {
+  return (buffers, workgroups) => {
+    const returned = run([...buffers], workgroups);
+    const gone = buffers.findIndex(({ length }) => length === 0);
+    if (gone >= 0) throw new Error(`it transferred the array of binding ${gone} away`);
+    return returned;
+  };
 }
 
 function demandOptions(options: unknown): void {

@@ -1,0 +1,55 @@
+// A page that is not ours, under a strict policy, which can import the published package.
+
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { chromium } from "playwright-core";
+import { browserFlags } from "../../scripts/test/browser-flags.mjs";
+
+const root = new URL("../../", import.meta.url);
+const types = { js: "text/javascript", wasm: "application/wasm", html: "text/html" };
+const policy =
+  "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'";
+
+function answer(request, response) {
+  const { pathname } = new URL(request.url, "http://localhost");
+  const type = types[pathname.split(".").at(-1)] ?? "text/html";
+  response.setHeader("content-type", type);
+  response.setHeader("content-security-policy", policy);
+  if (pathname === "/") return response.end("<!doctype html><title>host</title><main></main>");
+  const file = pathname.startsWith("/pkg/")
+    ? new URL(`.${pathname}`, root)
+    : new URL(`package-page${pathname}`, import.meta.url);
+  try {
+    response.end(readFileSync(file));
+  } catch {
+    response.writeHead(404).end();
+  }
+}
+
+/**
+ * Serves that page and opens it. The package is at `/pkg/wellwritten.js`, what lies in package-page is at `/`. Errors
+ * that the page complains of, rejections that nobody handled among them, are kept in `complaints`.
+ */
+export async function openHostPage() {
+  const server = createServer(answer);
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROME_BIN ?? "/usr/bin/chromium",
+    args: browserFlags,
+  });
+  const page = await browser.newPage();
+  const complaints = [];
+  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()));
+  page.on("pageerror", (error) => complaints.push(error.message));
+  const icon = (url) => url.pathname === "/favicon.ico";
+  await page.route(icon, (route) => route.fulfill({ status: 204 }));
+  await page.goto(`http://127.0.0.1:${server.address().port}/`);
+  return {
+    page,
+    complaints,
+    async close() {
+      await browser.close();
+      server.close();
+    },
+  };
+}
