@@ -510,8 +510,9 @@ fn stimulate(scalars: &mut FlyScalars, stimuli: &[Stimulus]) -> Result<(), Parti
             return Err(ParticipantError::refused(
                 ErrorCode::InvalidArgument,
                 format!(
-                    "a stimulus of {} ms is not above 0 and at most {MAX_STIMULUS_MS}",
-                    stimulus.duration_ms
+                    "a stimulus of {} ms is not above 0 and at most {}",
+                    ryu_js::Buffer::new().format(stimulus.duration_ms),
+                    ryu_js::Buffer::new().format(MAX_STIMULUS_MS)
                 ),
             ));
         }

@@ -31,7 +31,11 @@ pub(crate) fn check_stimuli(
             );
         }
         if !(stimulus.duration_ms.is_finite() && stimulus.duration_ms > 0.0) {
-            let message = format!("stimulus {} lasts {} ms", stimulus.id, stimulus.duration_ms);
+            let message = format!(
+                "stimulus {} lasts {} ms",
+                stimulus.id,
+                ryu_js::Buffer::new().format(stimulus.duration_ms)
+            );
             return refuse(ErrorCode::InvalidArgument, message);
         }
         if !graph.supported_stimuli.contains(&stimulus.kind_id) {
