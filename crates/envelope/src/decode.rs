@@ -118,7 +118,8 @@ pub(crate) fn read_envelope<F: FileBytes>(
     }
     header.check_manifest_bounds(footer_offset)?;
     let prefix = file.prefix(header.manifest_end())?;
-    let value = read_manifest_json(prefix, &header, footer_offset)?;
+    // Its types are the last rule. It is read at once, while it is in the caches, and judged in its turn.
+    let manifest = read_manifest(read_manifest_json(prefix, &header, footer_offset)?);
     header.check_table(footer_offset)?;
     let mut entries = Vec::new();
     for _ in 0..header.payload_count {
@@ -133,7 +134,7 @@ pub(crate) fn read_envelope<F: FileBytes>(
         check_padding(file, &gap)?;
     }
     check_no_gap(&header, &entries, footer_offset)?;
-    let manifest = read_manifest(value)?;
+    let manifest = manifest?;
     check_manifest(&manifest, &header, &entries)?;
     Ok(EnvelopeHead {
         version: header.version,

@@ -59,10 +59,10 @@ fn measure(name: &str, length: u32, required: bool) -> u32 {
         .collect();
     views[0].1 = &payload;
     let file = encode(&manifest, &views).expect("a sound manifest");
-    assert_eq!(
-        decode(&file).expect("a sound file").payloads[0].bytes,
-        payload
-    );
+    let first = decode(&file).expect("a sound file").payloads[0].bytes;
+    assert_eq!(first, payload);
+    // The very bytes that the limits read: other ones would have to come from further away than those.
+    views[0].1 = first;
 
     // Version 2 hashes the payload and what is before it; the other payloads are a few bytes.
     let start = file.len() - payload.len();
