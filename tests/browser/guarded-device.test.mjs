@@ -2,6 +2,7 @@
 // came from; on real WebGPU and on the CPU alike. A refused call changes nothing that can be asked for.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { openHostPage } from "./package-host.mjs";
 
@@ -17,6 +18,34 @@ after(async () => {
 });
 
 const BACKENDS = ["webgpu", "cpu"];
+
+test("the program in the README, pasted as it is, prints what it says", async () => {
+  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+  const [, program] = /## The guarded device\n.*?```js\n(.*?)```/s.exec(readme);
+  const body = program.replace('"wellwritten"', '"/pkg/wellwritten.js"');
+  await page.route("**/readme.js", (route) =>
+    route.fulfill({ contentType: "text/javascript", body }),
+  );
+  const printed = [];
+  const listen = (message) => printed.push(message.args()[0]);
+  page.on("console", listen);
+  await page.evaluate(() => import("/readme.js"));
+  page.off("console", listen);
+  const values = await Promise.all(
+    printed.map((handle) => handle.evaluate((value) => (value.length ? [...value] : value))),
+  );
+  const [doubled, code, root] = values.map((value, index) => (index > 0 ? value.join("") : value));
+  assert.deepEqual(
+    doubled,
+    Array.from({ length: 64 }, (_, index) => 2 * index),
+  );
+  assert.equal(code, "UNWRITTEN");
+  const [, promised] = /\/\/ (shader `misspelt` failed to compile: line \d+, column \d+)/.exec(
+    program,
+  );
+  assert.ok(root.startsWith(promised), root);
+  assert.equal(printed.length, 3);
+});
 
 test("reservations, writes, launches, copies, slices and reads give what arithmetic gives", async () => {
   const found = await page.evaluate(async () => {

@@ -418,7 +418,10 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
     callWasm(() => this.#device.trim());
   }
 
-  /** Every failure that live bytes carry, which bytes those are, and the skipped work between. */
+  /**
+   * Every failure held: what live bytes carry, with which bytes those are and the skipped work between, and what a
+   * kernel that did not compile will fail its next launch of.
+   */
   failures(): FailureGraph {
     return callWasm(() => this.#device.failures());
   }
