@@ -115,6 +115,19 @@ impl Copied {
     }
 }
 
+/// Bytes to copy to the host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CopyRequest {
+    pub(crate) page: PageId,
+    pub(crate) offset: u64,
+    pub(crate) size_bytes: u64,
+    #[cfg_attr(
+        not(target_arch = "wasm32"),
+        expect(dead_code, reason = "there is one form only")
+    )]
+    pub(crate) form: CopyForm,
+}
+
 /// A copy to the host that is under way.
 pub(crate) type CopyOut = LocalBoxFuture<'static, Result<Copied, Failure>>;
 
@@ -135,8 +148,17 @@ pub(crate) trait Backend: Storage<Id = PageId, Error = DeviceError> {
     fn state(&mut self, kernel: &CompiledKernel, accesses: &[Access]) -> KernelState;
     /// Encodes and submits `work` as one submission. Submits; does not wait.
     fn submit(&mut self, work: Vec<Work>) -> Settlement;
+    /// The same, with a copy to the host behind it in the same submission; no copy where it needs one of its own.
+    /// What the copy gives is void when the submission is, and nothing but the verdict on that says so.
+    fn submit_and_copy(
+        &mut self,
+        work: Vec<Work>,
+        _copy: &CopyRequest,
+    ) -> (Settlement, Option<CopyOut>) {
+        (self.submit(work), None)
+    }
     /// Copies bytes out, in queue order after everything submitted so far. Submits; the future waits.
-    fn read_back(&mut self, page: PageId, offset: u64, size_bytes: u64, form: CopyForm) -> CopyOut;
+    fn read_back(&mut self, copy: &CopyRequest) -> CopyOut;
     /// Nothing recorded names the pages given back so far: they can go at once.
     fn release(&mut self) {}
     /// Destroys the real device.

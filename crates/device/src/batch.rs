@@ -7,6 +7,7 @@ use wellwritten_memory::SubmissionId;
 use crate::access::Access;
 use crate::backend::PageId;
 use crate::kernel::CompiledKernel;
+use crate::launch_check::Bound;
 
 /// Bytes of one page, as a launch binds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub(crate) enum Work {
     Launch {
         label: Rc<str>,
         kernel: CompiledKernel,
-        bindings: Rc<[BoundBytes]>,
+        bindings: Bound,
         workgroups: [u32; 3],
     },
     /// Runs what a capture window recorded, in its order.
@@ -94,7 +95,7 @@ pub(crate) struct Batch {
 impl Batch {
     /// A submission that has grown to this many units is handed over: it bounds how much one
     /// failure can void and how long the GPU idles while a large batch is recorded.
-    pub(crate) const MAX_UNITS: usize = 64;
+    pub(crate) const MAX_UNITS: usize = 256;
 
     /// Host bytes that one submission stages at most, unless one unit alone has more.
     const MAX_STAGED_BYTES: u64 = 1 << 20;

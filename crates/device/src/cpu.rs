@@ -7,8 +7,8 @@ use wellwritten_memory::{Failure, FailureKind, Storage};
 
 use crate::access::Access;
 use crate::backend::{
-    Backend, BackendInfo, BackendKind, Copied, CopyForm, CopyOut, KernelState, PageId, Settlement,
-    Verdict,
+    Backend, BackendInfo, BackendKind, Copied, CopyOut, CopyRequest, KernelState, PageId,
+    Settlement, Verdict,
 };
 use crate::batch::Work;
 use crate::error::DeviceError;
@@ -104,20 +104,18 @@ impl Backend for CpuBackend {
         Settlement::Now(work.iter().try_for_each(|unit| self.pages.run(unit)))
     }
 
-    fn read_back(
-        &mut self,
-        page: PageId,
-        offset: u64,
-        size_bytes: u64,
-        _form: CopyForm,
-    ) -> CopyOut {
+    fn read_back(&mut self, copy: &CopyRequest) -> CopyOut {
         let bytes = if self.destroyed {
             Err(Failure {
                 kind: FailureKind::DeviceLost,
                 message: "the device was lost".to_owned(),
             })
         } else {
-            Ok(Copied::Bytes(self.pages.bytes(page, offset, size_bytes)))
+            Ok(Copied::Bytes(self.pages.bytes(
+                copy.page,
+                copy.offset,
+                copy.size_bytes,
+            )))
         };
         futures::future::ready(bytes).boxed_local()
     }

@@ -5,13 +5,14 @@ use std::rc::Rc;
 
 use futures::FutureExt as _;
 use futures::future::Shared;
+use smallvec::SmallVec;
 use wellwritten_memory::{
-    BufferBinding, Entry, Failure, FailureKind, MemoryConfiguration, MemoryManagement, SortedMap,
-    SortedSet, StreamId, SubmissionId, Uninitialized, UnitId,
+    BufferBinding, Entry, Failure, FailureKind, HandleError, MemoryConfiguration, MemoryManagement,
+    SortedMap, SortedSet, StreamId, SubmissionId, Uninitialized, UnitId, Watch, Watched,
 };
 
 use crate::access::{Access, Binding};
-use crate::backend::{Backend, KernelState, PageId, Settlement, Verdict};
+use crate::backend::{Backend, CopyOut, CopyRequest, KernelState, PageId, Settlement, Verdict};
 use crate::batch::{Batch, Work};
 use crate::buffer::GuardedBuffer;
 use crate::counters::DeviceCounters;
@@ -208,7 +209,7 @@ impl DeviceState {
         let located = bindings
             .iter()
             .map(|binding| Ok((self.memory.locate(&binding.slice)?, binding.access)))
-            .collect::<Result<Vec<_>, DeviceError>>()?;
+            .collect::<Result<SmallVec<[_; 4]>, DeviceError>>()?;
         let limits = self.memory.storage().limits();
         let bound = check_launch(kernel.label(), &located, workgroups, &limits)?;
         let compiled = self.compiled(kernel)?;
@@ -219,19 +220,20 @@ impl DeviceState {
                 .iter()
                 .filter(|binding| wanted(binding.access))
                 .map(|binding| binding.slice.clone())
-                .collect::<Vec<_>>()
+                .collect::<SmallVec<[_; 4]>>()
         };
         let reads = select(Access::reads);
         let writes = select(Access::writes);
         let Some(unit) = self.enter(&kernel.work, &reads, &writes)? else {
             return Ok(());
         };
-        let accesses: Vec<Access> = bindings.iter().map(|binding| binding.access).collect();
+        let accesses: SmallVec<[Access; 4]> =
+            bindings.iter().map(|binding| binding.access).collect();
         let state = self.memory.storage_mut().state(&compiled, &accesses);
         let launch = Work::Launch {
             label: Rc::clone(&kernel.label),
             kernel: compiled,
-            bindings: bound.into(),
+            bindings: bound,
             workgroups,
         };
         match state {
@@ -343,8 +345,31 @@ impl DeviceState {
 
     /// Hands the open batch to the backend. Submits; does not wait.
     pub(crate) fn flush(&mut self) {
+        self.flush_and_copy(None);
+    }
+
+    /// Begins to copy bytes to the host that `watch` looks at, in order behind everything recorded. Submits; the
+    /// copy waits.
+    pub(crate) fn copy_out(
+        &mut self,
+        watch: &Watch,
+        copy: CopyRequest,
+    ) -> Result<CopyOut, HandleError> {
+        // A copy in the open submission is void when that is, so only one of bytes that wait for it may be there: no
+        // read returns them then.
+        let joins = !self.batch.work.is_empty()
+            && match self.memory.resolve(watch)? {
+                Watched::Pending(submissions) => submissions.contains(&self.batch.submission),
+                Watched::Trusted | Watched::Unwritten(_) => false,
+            };
+        let joined = self.flush_and_copy(joins.then_some(&copy));
+        Ok(joined.unwrap_or_else(|| self.memory.storage_mut().read_back(&copy)))
+    }
+
+    /// Hands the open batch to the backend, with a copy to the host where the backend takes it along.
+    fn flush_and_copy(&mut self, copy: Option<&CopyRequest>) -> Option<CopyOut> {
         if self.batch.work.is_empty() {
-            return;
+            return None;
         }
         let next = self.mint_submission();
         let batch = std::mem::replace(&mut self.batch, Batch::new(next));
@@ -364,7 +389,11 @@ impl DeviceState {
         {
             self.memory.cleanup(false);
         }
-        let mut settlement = self.memory.storage_mut().submit(batch.work);
+        let storage = self.memory.storage_mut();
+        let (mut settlement, copying) = match copy {
+            None => (storage.submit(batch.work), None),
+            Some(copy) => storage.submit_and_copy(batch.work, copy),
+        };
         if !creations.is_empty() {
             let after_creations = async move {
                 for creation in creations {
@@ -378,6 +407,7 @@ impl DeviceState {
             settlement = Settlement::Later(after_creations.boxed_local());
         }
         self.track(batch.submission, settlement);
+        copying
     }
 
     /// Applies a verdict. A verdict of an earlier generation finds its submission gone.

@@ -1,5 +1,9 @@
 //! What can be refused about a launch before anything is encoded.
 
+use std::fmt;
+use std::fmt::Display;
+
+use smallvec::SmallVec;
 use wellwritten_memory::{BufferId, Location};
 
 use crate::access::Access;
@@ -8,20 +12,44 @@ use crate::batch::BoundBytes;
 use crate::error::DeviceError;
 use crate::limits::{DeviceLimits, LimitName};
 
+/// Names a part of a binding, in words that are put together only where something is refused.
+struct BindingPart<'a> {
+    part: &'static str,
+    index: usize,
+    kernel: &'a str,
+}
+
+impl Display for BindingPart<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            part,
+            index,
+            kernel,
+        } = self;
+        write!(
+            formatter,
+            "the {part} of binding {index} of kernel `{kernel}`"
+        )
+    }
+}
+
+/// What a launch binds; most bind a few buffers.
+pub(crate) type Bound = SmallVec<[BoundBytes; 4]>;
+
 /// WebGPU copies and writes whole 32-bit words.
 pub(crate) const WORD_BYTES: u64 = 4;
 
 /// Refuses what is not a whole number of 32-bit words.
-pub(crate) fn check_words(what: &str, value: u64) -> Result<(), DeviceError> {
+pub(crate) fn check_words(what: impl Display, value: u64) -> Result<(), DeviceError> {
     check_multiple(what, value, WORD_BYTES)
 }
 
-fn check_multiple(what: &str, value: u64, required: u64) -> Result<(), DeviceError> {
+fn check_multiple(what: impl Display, value: u64, required: u64) -> Result<(), DeviceError> {
     if value.is_multiple_of(required) {
         Ok(())
     } else {
         Err(DeviceError::Alignment {
-            what: what.to_owned(),
+            what: what.to_string(),
             value,
             required,
         })
@@ -34,9 +62,9 @@ pub(crate) fn check_buffer_size(
     size_bytes: u64,
     limits: &DeviceLimits,
 ) -> Result<(), DeviceError> {
-    check_words(&format!("the size of buffer `{label}`"), size_bytes)?;
+    check_words(format_args!("the size of buffer `{label}`"), size_bytes)?;
     check_limit(
-        &format!("buffer `{label}`"),
+        format_args!("buffer `{label}`"),
         LimitName::MaxBufferSize,
         size_bytes,
         limits.max_buffer_size,
@@ -49,9 +77,9 @@ pub(crate) fn check_launch(
     located: &[(Location<PageId>, Access)],
     workgroups: [u32; 3],
     limits: &DeviceLimits,
-) -> Result<Vec<BoundBytes>, DeviceError> {
+) -> Result<Bound, DeviceError> {
     check_limit(
-        &format!("kernel `{kernel}` with {} bindings", located.len()),
+        format_args!("kernel `{kernel}` with {} bindings", located.len()),
         LimitName::MaxStorageBuffersPerShaderStage,
         located.len() as u64,
         u64::from(limits.max_storage_buffers_per_shader_stage),
@@ -68,15 +96,19 @@ pub(crate) fn check_launch(
     }
     for (axis, count) in ["x", "y", "z"].into_iter().zip(workgroups) {
         check_limit(
-            &format!("a launch of kernel `{kernel}` with {count} workgroups in {axis}"),
+            format_args!("a launch of kernel `{kernel}` with {count} workgroups in {axis}"),
             LimitName::MaxComputeWorkgroupsPerDimension,
             u64::from(count),
             u64::from(limits.max_compute_workgroups_per_dimension),
         )?;
     }
-    let mut bound: Vec<BoundBytes> = Vec::with_capacity(located.len());
+    let mut bound = Bound::new();
     for (index, (location, access)) in located.iter().enumerate() {
-        let what = |part: &str| format!("the {part} of binding {index} of kernel `{kernel}`");
+        let what = |part: &'static str| BindingPart {
+            part,
+            index,
+            kernel,
+        };
         if location.size_bytes == 0 {
             // WebGPU reads a size of zero as "the rest of the buffer": bytes nobody claimed.
             return Err(DeviceError::EmptyBinding {
@@ -85,14 +117,14 @@ pub(crate) fn check_launch(
             });
         }
         check_limit(
-            &what("size"),
+            what("size"),
             LimitName::MaxStorageBufferBindingSize,
             location.size_bytes,
             limits.max_storage_buffer_binding_size,
         )?;
-        check_words(&what("size"), location.size_bytes)?;
+        check_words(what("size"), location.size_bytes)?;
         check_multiple(
-            &what("offset"),
+            what("offset"),
             location.offset,
             u64::from(limits.min_storage_buffer_offset_alignment),
         )?;
@@ -136,7 +168,7 @@ pub(crate) fn check_copy(
 }
 
 pub(crate) fn check_limit(
-    what: &str,
+    what: impl Display,
     limit: LimitName,
     requested: u64,
     granted: u64,
@@ -145,7 +177,7 @@ pub(crate) fn check_limit(
         Ok(())
     } else {
         Err(DeviceError::Limit {
-            what: what.to_owned(),
+            what: what.to_string(),
             limit,
             requested,
             granted,

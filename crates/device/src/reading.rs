@@ -6,7 +6,7 @@ use futures::FutureExt as _;
 use futures::future::{Either, select};
 use wellwritten_memory::{BufferBinding, ReadRefusal, SubmissionId, Watch, Watched};
 
-use crate::backend::{Copied, CopyForm};
+use crate::backend::{Copied, CopyForm, CopyRequest};
 use crate::device::GuardedDevice;
 use crate::error::ReadError;
 use crate::launch_check::check_words;
@@ -47,7 +47,6 @@ impl GuardedDevice {
     ) -> impl Future<Output = Result<Copied, ReadError>> + use<> {
         let begun = self.shared.act(|state| {
             check_words("the length of a read", source.size_bytes())?;
-            state.flush();
             let watch = state.memory.watch(source).map_err(refusal)?;
             state.check_live()?;
             let location = state.memory.locate(source)?;
@@ -55,12 +54,13 @@ impl GuardedDevice {
             let copy = if location.size_bytes == 0 {
                 std::future::ready(Ok(Copied::Bytes(Vec::new()))).boxed_local()
             } else {
-                state.memory.storage_mut().read_back(
-                    location.storage,
-                    location.offset,
-                    location.size_bytes,
+                let copy = CopyRequest {
+                    page: location.storage,
+                    offset: location.offset,
+                    size_bytes: location.size_bytes,
                     form,
-                )
+                };
+                state.copy_out(&watch, copy)?
             };
             Ok::<_, ReadError>((watch, copy, state.doubts))
         });

@@ -13,8 +13,8 @@ use super::kernel::{FakeKernel, Proof};
 use super::submitted::{Encoded, Submitted};
 use crate::access::Access;
 use crate::backend::{
-    Backend, BackendInfo, BackendKind, Copied, CopyForm, CopyOut, KernelState, PageId, Settlement,
-    Verdict,
+    Backend, BackendInfo, BackendKind, Copied, CopyOut, CopyRequest, KernelState, PageId,
+    Settlement, Verdict,
 };
 use crate::batch::Work;
 use crate::error::DeviceError;
@@ -155,15 +155,35 @@ impl Backend for FakeBackend {
         }))
     }
 
-    fn read_back(
+    fn submit_and_copy(
         &mut self,
-        page: PageId,
-        offset: u64,
-        size_bytes: u64,
-        _form: CopyForm,
-    ) -> CopyOut {
+        work: Vec<Work>,
+        copy: &CopyRequest,
+    ) -> (Settlement, Option<CopyOut>) {
+        let settlement = self.submit(work);
+        let is_applied = {
+            let generation = self.generation.borrow();
+            generation.submitted.last().is_some_and(|last| last.applied)
+        };
+        let copied = self.read_back(copy);
+        // A copy that was dropped leaves what the staging buffer held before.
+        let held_before = vec![0xdb; usize::try_from(copy.size_bytes).expect("small reads")];
+        let copied = async move {
+            let bytes = copied.await?;
+            Ok(if is_applied {
+                bytes
+            } else {
+                Copied::Bytes(held_before)
+            })
+        };
+        (settlement, Some(copied.boxed_local()))
+    }
+
+    fn read_back(&mut self, copy: &CopyRequest) -> CopyOut {
         let generation = self.generation.borrow();
-        let bytes = generation.pages.bytes(page, offset, size_bytes);
+        let bytes = generation
+            .pages
+            .bytes(copy.page, copy.offset, copy.size_bytes);
         let fails = self.fake.faults.borrow_mut().take_read();
         let (asked, fake) = (Rc::clone(&self.generation), Rc::downgrade(&self.fake));
         let copied = self.fake.answers.hold(Question::Read, move || {

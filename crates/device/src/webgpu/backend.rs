@@ -9,12 +9,13 @@ use wellwritten_memory::{Failure, FailureKind, Storage};
 use super::error_scopes::ErrorScopes;
 use super::kernel::WebGpuKernel;
 use super::loss::Loss;
-use super::read_staging::ReadStaging;
+use super::read_staging::{Lease, Mapping, ReadStaging};
 use super::submission::{Submission, webgpu_kernel};
 use super::write_staging::WriteStaging;
 use crate::access::Access;
 use crate::backend::{
-    Backend, BackendInfo, CopyForm, CopyOut, KernelState, PageId, Settlement, Verdict,
+    Backend, BackendInfo, Copied, CopyForm, CopyOut, CopyRequest, KernelState, PageId, Settlement,
+    Verdict,
 };
 use crate::batch::Work;
 use crate::error::DeviceError;
@@ -60,6 +61,34 @@ impl WebGpuBackend {
         }
     }
 
+    /// Submits, and begins to map what the copy goes to.
+    fn submit_with(
+        &mut self,
+        work: &[Work],
+        copy: Option<(&CopyRequest, &Lease)>,
+    ) -> (Settlement, Option<Mapping>) {
+        let scopes = ErrorScopes::open(&self.device);
+        let (device, queue) = (&self.device, &self.queue);
+        let verdicts =
+            Submission::new(device, queue, &self.pages, &mut self.write_staging).submit(work, copy);
+        let mapping = copy.map(|(_, lease)| lease.map());
+        let caught = scopes.close();
+        self.destroy_retired();
+        let loss = self.loss.clone();
+        let verdict = async move {
+            // The first cause comes first: a broken shader, then what followed from it.
+            for verdict in verdicts {
+                verdict.await?;
+            }
+            caught.await.map_err(|failure| Failure {
+                kind: failure.kind,
+                message: format!("WebGPU dropped the submission: {}", failure.message),
+            })?;
+            loss.check()
+        };
+        (Settlement::Later(verdict.boxed_local()), mapping)
+    }
+
     fn destroy_retired(&mut self) {
         for page in self.retired.drain(..) {
             if let Some(buffer) = self.pages.remove(&page) {
@@ -67,6 +96,27 @@ impl WebGpuBackend {
             }
         }
     }
+}
+
+/// What a mapping gives, or why it does not.
+async fn mapped(
+    lease: Lease,
+    mapping: Mapping,
+    loss: Loss,
+    form: CopyForm,
+) -> Result<Copied, Failure> {
+    if let Ok(Ok(())) = mapping.await {
+        loss.check()?;
+        return lease.into_copy(form);
+    }
+    // Mapping aborts when the device is lost, possibly before the loss is announced; only
+    // the announcement tells the caller why.
+    loss.announced().await;
+    loss.check()?;
+    Err(Failure {
+        kind: FailureKind::Internal,
+        message: "the browser aborted the mapping".to_owned(),
+    })
 }
 
 impl Drop for WebGpuBackend {
@@ -156,58 +206,40 @@ impl Backend for WebGpuBackend {
     }
 
     fn submit(&mut self, work: Vec<Work>) -> Settlement {
-        let scopes = ErrorScopes::open(&self.device);
-        let verdicts = Submission::new(
-            &self.device,
-            &self.queue,
-            &self.pages,
-            &mut self.write_staging,
-        )
-        .submit(&work);
-        let caught = scopes.close();
-        self.destroy_retired();
-        let loss = self.loss.clone();
-        Settlement::Later(
-            async move {
-                // The first cause comes first: a broken shader, then what followed from it.
-                for verdict in verdicts {
-                    verdict.await?;
-                }
-                caught.await.map_err(|failure| Failure {
-                    kind: failure.kind,
-                    message: format!("WebGPU dropped the submission: {}", failure.message),
-                })?;
-                loss.check()
-            }
-            .boxed_local(),
-        )
+        self.submit_with(&work, None).0
     }
 
-    fn read_back(&mut self, page: PageId, offset: u64, size_bytes: u64, form: CopyForm) -> CopyOut {
+    fn submit_and_copy(
+        &mut self,
+        work: Vec<Work>,
+        copy: &CopyRequest,
+    ) -> (Settlement, Option<CopyOut>) {
+        // A new buffer could be the one that voids the submission.
+        let granted = self.limits.max_buffer_size;
+        let Some(lease) = self.read_staging.proven(copy.size_bytes, granted) else {
+            return (self.submit(work), None);
+        };
+        let (settlement, mapping) = self.submit_with(&work, Some((copy, &lease)));
+        let loss = self.loss.clone();
+        let copied = mapping.map(|mapping| mapped(lease, mapping, loss, copy.form).boxed_local());
+        (settlement, copied)
+    }
+
+    fn read_back(&mut self, copy: &CopyRequest) -> CopyOut {
         let scopes = ErrorScopes::open(&self.device);
         let granted = self.limits.max_buffer_size;
-        let lease = self.read_staging.lease(&self.device, size_bytes, granted);
-        let descriptor = wgpu::CommandEncoderDescriptor { label: None };
-        let mut encoder = self.device.create_command_encoder(&descriptor);
-        encoder.copy_buffer_to_buffer(&self.pages[&page], offset, lease.buffer(), 0, size_bytes);
-        self.queue.submit([encoder.finish()]);
+        let lease = self
+            .read_staging
+            .lease(&self.device, copy.size_bytes, granted);
+        let (device, queue) = (&self.device, &self.queue);
+        Submission::new(device, queue, &self.pages, &mut self.write_staging)
+            .submit(&[], Some((copy, &lease)));
         let mapping = lease.map();
         let caught = scopes.close();
-        let loss = self.loss.clone();
+        let copied = mapped(lease, mapping, self.loss.clone(), copy.form);
         async move {
             caught.await?;
-            if let Ok(Ok(())) = mapping.await {
-                loss.check()?;
-                return lease.into_copy(form);
-            }
-            // Mapping aborts when the device is lost, possibly before the loss is announced; only
-            // the announcement tells the caller why.
-            loss.announced().await;
-            loss.check()?;
-            Err(Failure {
-                kind: FailureKind::Internal,
-                message: "the browser aborted the mapping".to_owned(),
-            })
+            copied.await
         }
         .boxed_local()
     }

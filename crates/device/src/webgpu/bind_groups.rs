@@ -3,16 +3,19 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crate::batch::BoundBytes;
+use crate::launch_check::Bound;
 
-/// What is bound, and the group that binds it.
-type Entry = (Vec<BoundBytes>, wgpu::BindGroup);
+/// A bind group and what it binds.
+pub(super) struct KeptGroup {
+    bindings: Bound,
+    pub(super) group: wgpu::BindGroup,
+}
 
 /// A few bind groups, the one used last at the end. A page is never used again for another, so what is kept for
 /// one that is gone is never asked for.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct BindGroups {
-    recent: Rc<RefCell<Vec<Entry>>>,
+    recent: RefCell<Vec<Rc<KeptGroup>>>,
 }
 
 impl BindGroups {
@@ -25,23 +28,23 @@ impl BindGroups {
     /// invalid voids every submission that uses it again, so none of them passes for one that succeeded.
     pub(super) fn get(
         &self,
-        bindings: &[BoundBytes],
+        bindings: &Bound,
         make: impl FnOnce() -> wgpu::BindGroup,
-    ) -> wgpu::BindGroup {
+    ) -> Rc<KeptGroup> {
         let mut recent = self.recent.borrow_mut();
-        let known = recent.iter().rposition(|(known, _)| known == bindings);
-        if known.is_some_and(|at| at + 1 == recent.len()) {
-            return recent[recent.len() - 1].1.clone();
-        }
-        let entry = match known {
+        let known = recent.iter().rposition(|kept| kept.bindings == *bindings);
+        let kept = match known {
+            Some(at) if at + 1 == recent.len() => return Rc::clone(&recent[at]),
             Some(at) => recent.remove(at),
-            None => (bindings.to_vec(), make()),
+            None => Rc::new(KeptGroup {
+                bindings: bindings.clone(),
+                group: make(),
+            }),
         };
-        let group = entry.1.clone();
         if recent.len() == Self::KEPT {
             recent.remove(0);
         }
-        recent.push(entry);
-        group
+        recent.push(Rc::clone(&kept));
+        kept
     }
 }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use futures::FutureExt as _;
 use futures::future::{LocalBoxFuture, Shared};
@@ -16,7 +17,6 @@ use crate::backend::KernelState;
 pub(super) type PipelineVerdict = Shared<LocalBoxFuture<'static, Result<(), Failure>>>;
 
 /// A pipeline for one list of accesses.
-#[derive(Clone)]
 pub(super) struct BoundPipeline {
     pub(super) layout: wgpu::BindGroupLayout,
     pub(super) pipeline: wgpu::ComputePipeline,
@@ -33,7 +33,7 @@ pub(super) struct WebGpuKernel {
     module_verdict: PipelineVerdict,
     /// By which bindings it may write. Few per kernel, nearly always one: a list is searched faster
     /// than a map is hashed.
-    pipelines: RefCell<Vec<(Vec<bool>, BoundPipeline)>>,
+    pipelines: RefCell<Vec<(Vec<bool>, Rc<BoundPipeline>)>>,
 }
 
 impl WebGpuKernel {
@@ -82,18 +82,19 @@ impl WebGpuKernel {
         &self,
         device: &wgpu::Device,
         writes: impl Iterator<Item = bool> + Clone,
-    ) -> BoundPipeline {
+    ) -> Rc<BoundPipeline> {
         if let Some((_, pipeline)) = self
             .pipelines
             .borrow()
             .iter()
             .find(|(known, _)| known.iter().copied().eq(writes.clone()))
         {
-            return pipeline.clone();
+            return Rc::clone(pipeline);
         }
         let writes: Vec<bool> = writes.collect();
-        let pipeline = self.create_pipeline(device, &writes);
-        self.pipelines.borrow_mut().push((writes, pipeline.clone()));
+        let pipeline = Rc::new(self.create_pipeline(device, &writes));
+        let known = (writes, Rc::clone(&pipeline));
+        self.pipelines.borrow_mut().push(known);
         pipeline
     }
 

@@ -22,23 +22,33 @@ impl ReadStaging {
     /// Buffers come in powers of two, so that reads of about one size share them.
     const SMALLEST_BYTES: u64 = 4 << 10;
 
+    /// A buffer for one read of `size_bytes` that an earlier read has used, so that it is known to be sound.
+    pub(super) fn proven(&self, size_bytes: u64, granted: u64) -> Option<Lease> {
+        let wanted = Self::class(size_bytes, granted);
+        let mut idle = self.idle.borrow_mut();
+        let at = idle.iter().rposition(|buffer| buffer.size() == wanted)?;
+        Some(self.lease_of(idle.remove(at), size_bytes))
+    }
+
     /// A buffer for one read of `size_bytes`. Creating it may fail late: open error scopes around it.
     pub(super) fn lease(&self, device: &wgpu::Device, size_bytes: u64, granted: u64) -> Lease {
-        let wanted = size_bytes
-            .next_power_of_two()
-            .max(Self::SMALLEST_BYTES)
-            .min(granted);
-        let mut idle = self.idle.borrow_mut();
-        let found = idle.iter().rposition(|buffer| buffer.size() == wanted);
-        let create = || {
-            device.create_buffer(&wgpu::BufferDescriptor {
+        self.proven(size_bytes, granted).unwrap_or_else(|| {
+            let buffer = device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("read-back"),
-                size: wanted,
+                size: Self::class(size_bytes, granted),
                 usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
                 mapped_at_creation: false,
-            })
-        };
-        let buffer = found.map_or_else(create, |at| idle.remove(at));
+            });
+            self.lease_of(buffer, size_bytes)
+        })
+    }
+
+    fn class(size_bytes: u64, granted: u64) -> u64 {
+        let class = size_bytes.next_power_of_two().max(Self::SMALLEST_BYTES);
+        class.min(granted)
+    }
+
+    fn lease_of(&self, buffer: wgpu::Buffer, size_bytes: u64) -> Lease {
         Lease {
             pool: Rc::clone(&self.idle),
             buffer: Some(buffer),
@@ -57,6 +67,9 @@ impl ReadStaging {
     }
 }
 
+/// A mapping under way.
+pub(super) type Mapping = oneshot::Receiver<Result<(), wgpu::BufferAsyncError>>;
+
 /// A mappable buffer for one read. It goes back to the pool once its bytes are out; dropped before that it is
 /// destroyed, which also unmaps it, without the validation error that unmapping a buffer never mapped would be.
 pub(super) struct Lease {
@@ -71,7 +84,7 @@ impl Lease {
     }
 
     /// Begins to map it; says later whether that worked.
-    pub(super) fn map(&self) -> oneshot::Receiver<Result<(), wgpu::BufferAsyncError>> {
+    pub(super) fn map(&self) -> Mapping {
         let (mapped, mapping) = oneshot::channel();
         let range = ..self.size_bytes;
         self.buffer()

@@ -1,13 +1,17 @@
 //! Units of work as one command buffer.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
+use super::bind_groups::KeptGroup;
 use super::kernel::{BoundPipeline, PipelineVerdict, WebGpuKernel};
+use super::read_staging::Lease;
 use super::write_staging::WriteStaging;
 use crate::access::Access;
-use crate::backend::PageId;
+use crate::backend::{CopyRequest, PageId};
 use crate::batch::{BoundBytes, Work};
 use crate::kernel::CompiledKernel;
+use crate::launch_check::Bound;
 
 /// One submission while it is encoded. Launches that follow one another share a compute pass.
 pub(super) struct Submission<'a> {
@@ -17,8 +21,9 @@ pub(super) struct Submission<'a> {
     staging: &'a mut WriteStaging,
     encoder: Option<wgpu::CommandEncoder>,
     pass: Option<wgpu::ComputePass<'static>>,
-    /// The pipeline that the pass has set.
-    pipeline: Option<wgpu::ComputePipeline>,
+    /// What the pass has set.
+    pipeline: Option<Rc<BoundPipeline>>,
+    group: Option<Rc<KeptGroup>>,
     verdicts: Vec<PipelineVerdict>,
 }
 
@@ -37,15 +42,27 @@ impl<'a> Submission<'a> {
             encoder: None,
             pass: None,
             pipeline: None,
+            group: None,
             verdicts: Vec::new(),
         }
     }
 
-    /// Encodes `work` and submits it; what is still to be known of the pipelines it uses.
-    pub(super) fn submit(mut self, work: &[Work]) -> Vec<PipelineVerdict> {
+    /// Encodes `work`, then a copy of `copy` to a leased buffer, and submits them; what is still to be known of
+    /// the pipelines in use.
+    pub(super) fn submit(
+        mut self,
+        work: &[Work],
+        copy: Option<(&CopyRequest, &Lease)>,
+    ) -> Vec<PipelineVerdict> {
         self.staging.begin();
         for unit in work {
             unit.visit(&mut |unit| self.encode(unit));
+        }
+        if let Some((copy, lease)) = copy {
+            let (source, size_bytes) = (&self.pages[&copy.page], copy.size_bytes);
+            let target = lease.buffer();
+            self.commands()
+                .copy_buffer_to_buffer(source, copy.offset, target, 0, size_bytes);
         }
         self.pass = None;
         if let Some(encoder) = self.encoder.take() {
@@ -115,7 +132,7 @@ impl<'a> Submission<'a> {
         &mut self,
         label: &str,
         kernel: &CompiledKernel,
-        bindings: &[BoundBytes],
+        bindings: &Bound,
         workgroups: [u32; 3],
     ) {
         let accesses = bindings.iter().map(|bound| bound.access);
@@ -132,13 +149,19 @@ impl<'a> Submission<'a> {
             let pass = encoder.begin_compute_pass(&descriptor).forget_lifetime();
             self.pass = Some(pass);
             self.pipeline = None;
+            self.group = None;
         }
         let pass = self.pass.as_mut().expect("it was just begun");
-        if self.pipeline.as_ref() != Some(&bound.pipeline) {
+        let is_set = |set: &Rc<BoundPipeline>| Rc::ptr_eq(set, &bound);
+        if !self.pipeline.as_ref().is_some_and(is_set) {
             pass.set_pipeline(&bound.pipeline);
-            self.pipeline = Some(bound.pipeline);
+            self.pipeline = Some(bound);
         }
-        pass.set_bind_group(0, &group, &[]);
+        let is_set = |set: &Rc<KeptGroup>| Rc::ptr_eq(set, &group);
+        if !self.group.as_ref().is_some_and(is_set) {
+            pass.set_bind_group(0, &group.group, &[]);
+            self.group = Some(group);
+        }
         pass.dispatch_workgroups(workgroups[0], workgroups[1], workgroups[2]);
     }
 

@@ -117,10 +117,10 @@ fn a_large_batch_is_cut() {
     let a = rig.alloc(64, "a");
     rig.settle();
     let before = rig.device.counters().submissions;
-    for round in 0..200 {
+    for round in 0..900 {
         rig.write(&a.binding(), &[round; 64]);
     }
     rig.turn();
     assert_eq!(rig.device.counters().submissions, before + 4);
-    assert_eq!(rig.read_words(&a.binding()).unwrap(), [199; 64]);
+    assert_eq!(rig.read_words(&a.binding()).unwrap(), [899; 64]);
 }

@@ -1,6 +1,6 @@
 //! What a read returns, and when. Oracle: the bytes as they were when the read began, or a reason.
 
-use crate::rig::{BOTH, Rig, bytes};
+use crate::rig::{BOTH, Rig, bytes, words};
 use wellwritten_device::fake::Question;
 use wellwritten_device::{Access, ReadError};
 
@@ -150,4 +150,34 @@ fn settled_and_verify_wait_for_verdicts_without_copying() {
     let device = rig.device.clone();
     let again = rig.start(async move { device.settled().await });
     assert!(again.take().is_some());
+}
+
+#[test]
+fn a_copy_shares_a_submission_only_with_work_that_its_bytes_wait_for() {
+    // A copy behind work in one command buffer is dropped with it, and then the staging buffer holds anything.
+    let rig = Rig::late();
+    let [sound, spoiled] = ["sound", "spoiled"].map(|label| rig.alloc(64, label));
+    let fill = rig.fill("fill", 7);
+    rig.prove(&fill, &[Access::Write]);
+    rig.write(&sound.binding(), &[1; 64]);
+    rig.settle();
+    rig.control().fail_dispatch("fill");
+    rig.launch(&fill, &[(&spoiled, Access::Write)]);
+    let submissions = rig.device.counters().submissions;
+    // At once: the background would submit the launch first.
+    let of_sound = rig.device.read(&sound.binding());
+    assert_eq!(rig.device.counters().submissions, submissions + 1);
+    let of_spoiled = rig.device.read(&spoiled.binding());
+    let [of_sound, of_spoiled] = [rig.start(of_sound), rig.start(of_spoiled)];
+    rig.settle();
+    let read = of_sound.take().expect("it has ended");
+    assert_eq!(words(&read.expect("its bytes are sound")), [1; 64]);
+    let refused = of_spoiled.take().expect("it has ended");
+    assert!(refused.is_err(), "{refused:?}");
+    // Bytes that wait for the submission go with it, and are right when it is clean.
+    rig.launch(&fill, &[(&spoiled, Access::Write)]);
+    let of_spoiled = rig.start(rig.device.read(&spoiled.binding()));
+    rig.settle();
+    let read = of_spoiled.take().expect("it has ended");
+    assert_eq!(words(&read.expect("its bytes are sound")), [7; 64]);
 }

@@ -66,7 +66,7 @@ struct Read {
 }
 
 struct Graph {
-    graph: SealedGraph,
+    sealed: SealedGraph,
     acts: Vec<Act>,
     /// How often a device had been lost.
     losses: usize,
@@ -424,7 +424,7 @@ impl<'a, S: Stage> Run<'a, S> {
             return Ok(());
         }
         let which = self.random.below(self.graphs.len());
-        let (graph, acts) = (&self.graphs[which].graph, self.graphs[which].acts.clone());
+        let (graph, acts) = (&self.graphs[which].sealed, self.graphs[which].acts.clone());
         let replayed = graph.replay();
         let live = self.graphs[which].losses == self.tally.lost
             && acts
@@ -474,7 +474,7 @@ impl<'a, S: Stage> Run<'a, S> {
                 }
                 let losses = self.tally.lost;
                 self.graphs.push(Graph {
-                    graph,
+                    sealed: graph,
                     acts,
                     losses,
                 });
