@@ -14,7 +14,7 @@ import type {
   WasmSlice,
 } from "#wasm/page";
 import { demand, demandNumber, demandText } from "./demand.ts";
-import { callWasm, loadWellwritten, wasm } from "./load-wellwritten.ts";
+import { awaitWasm, callWasm, loadWellwritten } from "./load-wellwritten.ts";
 import type { LoadOptions } from "./start-wasm.ts";
 import { TypedEventTarget } from "./typed-event-target.ts";
 import { WellwrittenError } from "./wellwritten-error.ts";
@@ -355,14 +355,14 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
    * sound bytes could not be copied out: reading again may work.
    */
   read(source: GuardedBuffer | Slice): Promise<Uint8Array> {
-    return typed(() => this.#device.read(rawOf("source", source)));
+    return awaitWasm(() => this.#device.read(rawOf("source", source)));
   }
 
   /**
    * Resolves when every submission made before this call has settled, well or badly. Does not reject for failed work.
    */
   settled(): Promise<void> {
-    return typed(() => this.#device.settled());
+    return awaitWasm(() => this.#device.settled());
   }
 
   /**
@@ -405,7 +405,7 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
       window.free();
       throw thrown;
     }
-    return new SealedGraph(await typed(() => window.seal()));
+    return new SealedGraph(await awaitWasm(() => window.seal()));
   }
 
   /** What live buffers hold, and what the pages under them take of the device's memory, in bytes. */
@@ -437,7 +437,7 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
    * can be tried again. `CLOSED` after {@link close}.
    */
   recover(): Promise<void> {
-    return typed(() => this.#device.recover());
+    return awaitWasm(() => this.#device.recover());
   }
 
   /** Destroys the device for good and frees what it holds. Reads in flight are refused. Doing it again does nothing. */
@@ -460,7 +460,7 @@ export async function createGuardedDevice(
   demandOptions(options);
   const { wasmUrl, ...device } = options;
   await loadWellwritten(wasmUrl === undefined ? {} : { wasmUrl });
-  return new GuardedDevice(await typed(() => wasm().WasmDevice.create(device)));
+  return new GuardedDevice(await awaitWasm(({ WasmDevice }) => WasmDevice.create(device)));
 }
 
 const ACCESSES: ReadonlySet<unknown> = new Set<Access>(["read", "write", "read-write"]);
@@ -502,13 +502,4 @@ function isThenable(value: unknown): boolean {
     "then" in value &&
     typeof value.then === "function"
   );
-}
-
-/** Starts the work at once, in the caller's turn, and types what it throws then or later. */
-async function typed<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (thrown) {
-    throw WellwrittenError.from(thrown);
-  }
 }

@@ -50,10 +50,15 @@ mod session_medium;
 #[cfg(feature = "session")]
 mod session_status;
 
+#[cfg(feature = "page")]
+mod panic_listener;
+
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// Runs once when the module is loaded: a panic then says where it was, before the trap ends it.
 #[wasm_bindgen(start)]
 pub fn start() {
     console_error_panic_hook::set_once();
+    #[cfg(feature = "page")]
+    panic_listener::listen();
 }

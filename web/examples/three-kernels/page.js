@@ -95,7 +95,9 @@ async function open() {
   const source = device === undefined ? hostSource : webgpuSource;
   sides.guarded = new Side("guarded", device === undefined ? host : webgpu);
   sides.guarded.device = await sides.guarded.program.open();
-  sides.guarded.device.addEventListener("lost", ({ detail }) => say(`Lost: ${detail.reason}`));
+  sides.guarded.device.addEventListener("lost", ({ detail }) =>
+    say(`The device is lost (${detail.reason}). Each read says so, until you recover.`),
+  );
   showCode(byId("raw-code"), "raw-webgpu.js", rawSource, "deu");
   const file = device === undefined ? "guarded-host-kernels.js" : "guarded.js";
   showCode(byId("guarded-code"), file, source, "deu");
@@ -117,10 +119,11 @@ async function open() {
 async function run() {
   await Promise.all([runRaw(), sides.guarded.run()]);
   const { generation } = sides.guarded.device;
+  const answers = sides.raw === undefined ? "" : " The same typo, two answers.";
   say(
     lost
       ? `Device generation ${generation} is lost, so nothing ran. Recover it first.`
-      : `Ran on device generation ${generation}. The same typo, two answers.`,
+      : `Ran on device generation ${generation}.${answers}`,
   );
 }
 
