@@ -127,14 +127,18 @@ describe("a sample of every shape", () => {
         expect((context as BrokenRule).rule).toBe("unknown-field");
         return;
       }
+      // Nor can version 2 carry that a version 1 file said the obvious.
+      if (sample.manifest.digestAlgorithm === "sha256") {
+        const { code, context } = refusalOf(convert);
+        expect(code).toBe("ENVELOPE_NOT_ENCODABLE");
+        expect((context as BrokenRule).rule).toBe("digest-algorithm");
+        return;
+      }
       const there = decodeEnvelope(convert());
       expect(there.version).toBe(other);
       const back = encodeEnvelope(there.manifest, payloads, { version: sample.version });
-      const { digestAlgorithm, ...manifest } = sample.manifest;
-      // The one thing version 2 cannot carry is that a version 1 file said the obvious.
-      const expected = digestAlgorithm === "sha256" ? manifest : sample.manifest;
-      expect(decodeEnvelope(back).manifest).toEqual(expected);
-      if (expected === sample.manifest) expect(back).toEqual(fromBase64(sample.base64));
+      expect(decodeEnvelope(back).manifest).toEqual(sample.manifest);
+      expect(back).toEqual(fromBase64(sample.base64));
     },
   );
 

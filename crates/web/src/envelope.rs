@@ -134,8 +134,11 @@ fn become_version(manifest: &mut Manifest, version: EnvelopeVersion) {
         return;
     }
     manifest.envelope_version = version;
-    manifest.digest_algorithm =
-        (version == EnvelopeVersion::Two).then_some(DigestAlgorithm::Blake3);
+    manifest.digest_algorithm = match version {
+        EnvelopeVersion::One => None,
+        // One that is stated is left to be refused: version 2 could not say it.
+        EnvelopeVersion::Two => manifest.digest_algorithm.or(Some(DigestAlgorithm::Blake3)),
+    };
     if manifest.payloads.iter().all(|row| row.unknown.0.is_empty()) {
         manifest.payloads.clear();
     }

@@ -25,8 +25,6 @@ struct Report {
     from_version: Option<EnvelopeVersion>,
     to_version: Option<EnvelopeVersion>,
     file_bytes: Option<U64>,
-    /// Fields of the manifest that the new file does not have, because its version says the same without.
-    not_carried_over: Option<Vec<&'static str>>,
 }
 
 pub fn run(arguments: &ConvertArguments, console: &mut Console) -> ExitStatus {
@@ -64,7 +62,6 @@ fn write(
     let file_bytes = file_bytes.map_err(|error| command_error(error, &head, &file))?;
     let output = file.publish()?;
 
-    let not_carried_over = not_carried_over(&head, to);
     console.say(&format!(
         "{}: version {}, {}",
         shown(path),
@@ -79,29 +76,13 @@ fn write(
     if head.version == to {
         console.say("The file has that version already: this is a copy, byte for byte.");
     }
-    for field in &not_carried_over {
-        console.say(&format!(
-            "Not carried over: the manifest's {field}, which version {to} says otherwise."
-        ));
-    }
     *report = Report {
         output: Some(output.as_path().into()),
         from_version: Some(head.version),
         to_version: Some(to),
         file_bytes: Some(U64(file_bytes)),
-        not_carried_over: Some(not_carried_over),
     };
     Ok(())
-}
-
-/// What the new file says in another way than a conversion back would find. Everything else that a version
-/// has no place for is refused.
-fn not_carried_over(head: &EnvelopeHead, to: EnvelopeVersion) -> Vec<&'static str> {
-    let optional = head.version == EnvelopeVersion::One && to == EnvelopeVersion::Two;
-    if optional && head.manifest.digest_algorithm.is_some() {
-        return vec!["digestAlgorithm"];
-    }
-    Vec::new()
 }
 
 fn command_error(error: ConvertError, head: &EnvelopeHead, output: &NewFile) -> CommandError {

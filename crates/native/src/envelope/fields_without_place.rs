@@ -3,10 +3,15 @@
 use wellwritten_envelope::{EventWatermarks, Manifest, UnknownFields};
 
 /// The path of every field of a version 1 manifest that version 2 has no place for: fields that this
-/// program does not know. The library refuses the first of them; a person wants to know all.
+/// program does not know, and a digest algorithm that version 1 need not name. The library refuses the first of them; a
+/// person wants to know all.
 pub fn fields_without_place(manifest: &Manifest) -> Vec<String> {
     let coordinator = &manifest.coordinator;
-    let mut fields = names("", &manifest.unknown);
+    let stated = manifest
+        .digest_algorithm
+        .map(|_| "digestAlgorithm".to_owned());
+    let mut fields: Vec<String> = stated.into_iter().collect();
+    fields.extend(names("", &manifest.unknown));
     for (index, port) in manifest.port_map.iter().enumerate() {
         fields.extend(names(&format!("portMap[{index}]."), &port.unknown));
     }

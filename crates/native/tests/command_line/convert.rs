@@ -31,7 +31,7 @@ fn each_version_becomes_the_other_and_is_what_the_second_writer_writes() {
             json!({
                 "command": "envelope convert", "exitCode": 0, "file": path.to_str().unwrap(), "error": null,
                 "output": {"file": output.to_str().unwrap()},
-                "fromVersion": from, "toVersion": to, "fileBytes": length.to_string(), "notCarriedOver": [],
+                "fromVersion": from, "toVersion": to, "fileBytes": length.to_string(),
             })
         );
         let (expected, _) = folder.sample(to);
@@ -71,6 +71,7 @@ fn everything_that_version_2_cannot_hold_is_named_and_nothing_is_written() {
     let watermarks = json!({"lastEventId": "evt-1", "lastOrdinal": "7", "more": 1});
     let note = || json!("kept");
     let places = [
+        ("/digestAlgorithm", json!("sha256"), "digestAlgorithm"),
         ("/note", note(), "note"),
         ("/portMap/0/note", note(), "portMap[0].note"),
         ("/compatibility/note", note(), "compatibility.note"),
@@ -117,27 +118,10 @@ fn everything_that_version_2_cannot_hold_is_named_and_nothing_is_written() {
     sample.write(&path);
     let answer = convert(&path, "2", &[], &output);
     assert_eq!(answer.exit, 2);
-    let named = "without loss of note, portMap[0].note, compatibility.note, environment.note, agents[0].note, \
+    let named = "without loss of digestAlgorithm, note, portMap[0].note, compatibility.note, environment.note, agents[0].note, \
                  coordinator.note, coordinator.executorState[0].note, coordinator.eventWatermarks.more: ";
     assert!(answer.stderr.contains(named), "{}", answer.stderr);
     assert_eq!(folder.names(), ["old.flysess"]);
-}
-
-#[test]
-fn a_digest_algorithm_that_version_1_need_not_name_is_said_to_be_left_behind() {
-    let folder = Folder::new();
-    let path = folder.file("named.flysess");
-    let mut sample = SampleFile::small(1);
-    sample.manifest["digestAlgorithm"] = json!("sha256");
-    sample.write(&path);
-    let json = convert(&path, "2", &["--json"], &folder.file("json")).json();
-    assert_eq!(json["notCarriedOver"], json!(["digestAlgorithm"]));
-    let answer = convert(&path, "2", &[], &folder.file("words"));
-    assert!(
-        answer.stdout.contains("Not carried over"),
-        "{}",
-        answer.stdout
-    );
 }
 
 #[test]
