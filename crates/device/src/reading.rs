@@ -4,10 +4,13 @@ use std::pin::pin;
 
 use futures::FutureExt as _;
 use futures::future::{Either, select};
-use wellwritten_memory::{BufferBinding, ReadRefusal, SubmissionId, Watch, Watched};
+use wellwritten_memory::{
+    BufferBinding, Failure, FailureKind, ReadRefusal, SubmissionId, Watch, Watched,
+};
 
 use crate::backend::{Copied, CopyForm, CopyRequest};
 use crate::device::GuardedDevice;
+use crate::device_state::Health;
 use crate::error::ReadError;
 use crate::launch_check::check_words;
 
@@ -62,12 +65,12 @@ impl GuardedDevice {
                 };
                 state.copy_out(&watch, copy)?
             };
-            Ok::<_, ReadError>((watch, copy, state.doubts))
+            Ok::<_, ReadError>((watch, copy, state.doubts, state.generation))
         });
         let device = self.clone();
         let buffer = source.buffer();
         async move {
-            let (watch, mut copy, doubts) = begun?;
+            let (watch, mut copy, doubts, generation) = begun?;
             let copied = loop {
                 // A refusal that is already certain does not wait for the copy: after a loss the
                 // browser may never deliver it.
@@ -77,6 +80,10 @@ impl GuardedDevice {
                     Either::Right(((), unfinished)) => copy = unfinished,
                 }
             };
+            if is_lost(&copied) {
+                // The copy heard of it first; the report is of the loss, not of a copy to ask for again.
+                device.loss_is_known(generation).await;
+            }
             device.resolve(&watch).await?;
             let transfer = |reason: String| ReadError::Transfer { buffer, reason };
             let copied = copied.map_err(|failure| transfer(failure.message))?;
@@ -143,6 +150,17 @@ impl GuardedDevice {
         }
     }
 
+    /// Waits until the loss of that generation has been told, of which the backend knows already.
+    async fn loss_is_known(&self, generation: u64) {
+        let is_live = || {
+            let state = self.shared.state.borrow();
+            state.generation == generation && matches!(state.health, Health::Live)
+        };
+        while is_live() {
+            self.shared.change().await;
+        }
+    }
+
     /// Waits until what `watch` looks at is decided.
     async fn resolve(&self, watch: &Watch) -> Result<(), ReadError> {
         while !self.decided(watch)? {
@@ -159,6 +177,12 @@ impl GuardedDevice {
             Watched::Unwritten(report) => Err(ReadError::Unwritten(report)),
         }
     }
+}
+
+/// Whether a copy did not come because the device is gone.
+fn is_lost(copied: &Result<Copied, Failure>) -> bool {
+    let failure = copied.as_ref().err();
+    failure.is_some_and(|failure| failure.kind == FailureKind::DeviceLost)
 }
 
 /// What a read is told when its bytes cannot be watched.

@@ -4,11 +4,14 @@
 #![cfg(not(target_arch = "wasm32"))]
 
 mod allocation;
+mod attribution;
+mod await_points;
 mod batching;
 mod canaries;
 mod everywhere;
 mod late_failures;
 mod loss;
+mod offsets;
 mod on_host;
 mod oracle;
 mod reads;
@@ -17,3 +20,4 @@ mod rig;
 #[path = "../scenarios/mod.rs"]
 mod scenarios;
 mod stale_values;
+mod turns;

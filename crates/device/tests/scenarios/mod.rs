@@ -4,22 +4,22 @@
 //!
 //! | Hazard | Scenario |
 //! | --- | --- |
-//! | after a loss everything "succeeds" | `loss::losing_the_device_with_reads_in_flight`, `loss::a_loss_that_only_the_device_announces`; mapping included: tests/fake/loss.rs |
-//! | a scope delivers any one of its errors | tests/fake/attribution.rs, which chooses which |
+//! | after a loss everything "succeeds" | `loss::losing_the_device_with_reads_in_flight`, `loss::a_loss_that_only_the_device_announces`; mapping included: `tests/fake/loss.rs` |
+//! | a scope delivers any one of its errors | `tests/fake/attribution.rs`, which chooses which |
 //! | scopes are a per-device stack | `devices::two_devices_do_not_hear_each_other` |
 //! | an invalid command buffer voids its submission | `public_case::a_submission_that_turns_out_invalid_drops_its_batch` |
 //! | skipped work leaves 512 where 2048 was due | all of `public_case` |
 //! | a failed allocation, used | `allocation` |
-//! | over-limit bindings, dispatches, buffers | `limits`; a device with more than the adapter has: tests/webgpu.rs |
-//! | offsets at 2^30, 2^31, 2^32 ± 1 | tests/fake/offsets.rs, and the checks' own tests |
+//! | over-limit bindings, dispatches, buffers | `limits`; a device with more than the adapter has: `tests/webgpu/real.rs` |
+//! | offsets at 2^30, 2^31, 2^32 ± 1 | `tests/fake/offsets.rs` |
 //! | errors outside any scope | `uncaptured` |
-//! | losing the device with N reads in flight | `loss`; at every await point: tests/fake/await_points.rs and tests/webgpu.rs |
+//! | losing the device with N reads in flight | `loss`; at every await point: `tests/fake/await_points.rs` and `tests/webgpu/await_points.rs` |
 //! | a recovered device is a new generation | `loss::a_recovered_device_is_a_new_generation_and_nothing_of_the_old` |
 //! | 100 overlapping reads | `reads::a_hundred_overlapping_reads_return_in_order_what_was_there` |
 //! | a mapped read depends on no other submission | `reads::a_read_needs_no_other_submission_to_resolve` |
 //!
 //! Shaders, pipelines, copies and capture windows have modules of their own. Every answer of every scenario is
-//! distorted once, and the scenario has to notice: tests/fake/canaries.rs.
+//! distorted once, and the scenario has to notice: `tests/fake/canaries.rs`.
 
 pub(crate) mod allocation;
 pub(crate) mod copies;

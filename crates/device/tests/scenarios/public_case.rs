@@ -12,8 +12,8 @@ pub(crate) async fn an_invalid_shader_between_two_good_ones(stage: Stage) {
     stage.launch(&good, &[(&first, Access::Write)]);
     stage.launch(&bad, &[(&second, Access::Write)]);
     stage.launch(&good, &[(&third, Access::Write)]);
-    let state = stage.device.taint(&second.binding()).unwrap()[0].state;
-    assert_ne!(state, TaintState::Trusted);
+    let spans = stage.device.taint(&second.binding()).unwrap();
+    assert_ne!(spans[0].state, TaintState::Trusted);
     stage.holds(&first, DUE).await;
     stage.refused(&second, &["kernel diffuse", SAID]).await;
     stage.holds(&third, DUE).await;

@@ -268,12 +268,7 @@ impl Stage {
     pub(crate) async fn holds(&self, source: &GuardedBuffer, value: u32) {
         let read = self.read(&source.binding()).await;
         let read = read.unwrap_or_else(|error| panic!("`{}`: {error}", source.label()));
-        assert_eq!(read, self.filled(source, value), "`{}`", source.label());
-    }
-
-    fn filled(&self, source: &GuardedBuffer, value: u32) -> Vec<u8> {
-        let count = usize::try_from(source.size_bytes() / 4).expect("small");
-        bytes(&vec![value; count])
+        assert_eq!(read, filled(source, value), "`{}`", source.label());
     }
 
     /// The report on a buffer that must not read.
@@ -351,6 +346,11 @@ pub(crate) fn increment(label: &str) -> KernelSource {
         launch.put(1, output)
     });
     KernelSource::wgsl(label, INCREMENT).with_host(host)
+}
+
+fn filled(buffer: &GuardedBuffer, value: u32) -> Vec<u8> {
+    let count = usize::try_from(buffer.size_bytes() / 4).expect("small");
+    bytes(&vec![value; count])
 }
 
 pub(crate) fn bytes(words: &[u32]) -> Vec<u8> {

@@ -109,7 +109,12 @@ async fn a_real_error_outside_every_scope_is_told() {
     let a = stage.alloc(64, "a");
     stage.write(&a, 5);
     stage.device.settled().await;
-    witness::script("witness.devices.at(-1).createBuffer({ size: 5, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.STORAGE })");
+    // Chromium sends nothing on its way before something is submitted.
+    witness::script(
+        "const device = witness.devices.at(-1);
+         device.createBuffer({ size: 5, usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.STORAGE });
+         device.queue.submit([]);",
+    );
     let event = stage
         .heard(|event| matches!(event, DeviceEvent::Uncaptured { .. }))
         .await;
