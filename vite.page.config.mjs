@@ -21,6 +21,8 @@ export default defineConfig({
   root: here("./web"),
   // Relative, so that the built page works from any folder of any server.
   base: "./",
+  // An address that is no page is an error, rather than the first page in the wrong folder.
+  appType: "mpa",
   resolve: { alias: { wellwritten: here("./pkg/wellwritten.js") } },
   build: {
     outDir: here("./dist/app"),

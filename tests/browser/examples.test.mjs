@@ -140,6 +140,63 @@ test("without WebGPU the page says how to get it, and the guarded side runs func
   }
 });
 
+test("a device that is lost by itself is said, and there is a way on", async () => {
+  const context = await browser.visitor(SCREENS[0]);
+  await context.addInitScript(() => {
+    const { requestDevice } = GPUAdapter.prototype;
+    globalThis.devices = [];
+    GPUAdapter.prototype.requestDevice = async function (...options) {
+      const device = await requestDevice.apply(this, options);
+      globalThis.devices.push(device);
+      return device;
+    };
+  });
+  const destroy = (example) =>
+    example.page.evaluate(() => {
+      for (const device of globalThis.devices) device.destroy();
+    });
+  const kernels = await InspectorPage.open(context, `${browser.url}examples/three-kernels.html`);
+  await idle(kernels);
+  await destroy(kernels);
+  await kernels.expectText("status", /The device is lost/);
+  await press(kernels, "recover");
+  assert.deepEqual(await answers(kernels, "guarded"), [RIGHT, REFUSED, RIGHT]);
+  assert.deepEqual(await answers(kernels, "raw"), [STALE, STALE, STALE]);
+  const replay = await InspectorPage.open(context, `${browser.url}examples/replay.html`);
+  await idle(replay);
+  await destroy(replay);
+  await replay.expectText("status", /The device is lost/);
+  await press(replay, "replay");
+  assert.match(await replay.text("status"), /lost/);
+  await press(replay, "anew");
+  assert.match(await replay.text("status"), /^Recorded/);
+  await press(replay, "replay");
+  assert.equal(await replay.text("generation"), "202");
+  for (const example of [kernels, replay]) assert.deepEqual(example.complaints, []);
+  await context.close();
+});
+
+test("the examples are listed, each leads to the others, and an address that is none is an error", async () => {
+  for (const screen of [SCREENS[0], SCREENS[3]]) {
+    const context = await browser.visitor(screen);
+    const list = await InspectorPage.open(context, `${browser.url}examples/`);
+    await expectAccessible(list);
+    await list.screenshot(`examples-${screen.width}`);
+    const titles = [];
+    for (const name of ["Three kernels", "Record and replay"]) {
+      await list.page.getByRole("navigation").getByRole("link", { name }).click();
+      await idle(list);
+      titles.push(await list.page.getByRole("heading", { level: 1 }).textContent());
+    }
+    assert.match(titles[0], /one typo/);
+    assert.match(titles[1], /replay/);
+    const { status } = await fetch(`${browser.url}examples/none-such.html`);
+    assert.equal(status, 404);
+    assert.deepEqual(list.complaints, []);
+    await context.close();
+  }
+});
+
 test("the code that is shown, and copied, is the code that runs", async () => {
   const files = [
     ["three-kernels", "three-kernels/raw-webgpu.js", ""],

@@ -13,18 +13,33 @@ let field;
 let graph;
 let generation = 0;
 
+let lost = false;
+
 async function open() {
-  const wantsCpu = new URLSearchParams(location.search).get("backend") === "cpu";
   showCode(byId("code"), "life.js", source);
+  await openField();
+  await begin();
+}
+
+async function openField() {
+  const wantsCpu = new URLSearchParams(location.search).get("backend") === "cpu";
   field = await life.open(wantsCpu ? "cpu" : "auto");
+  lost = false;
+  field.device.addEventListener("lost", ({ detail }) => {
+    lost = true;
+    say(`The device is lost (${detail.reason}), and every byte on it. Record anew on another.`);
+  });
   const { kind, adapter, reason } = field.device.backend();
   byId("backend").textContent =
     kind === "webgpu" ? `WebGPU · ${adapter}` : `CPU · host kernels${reason ? ` (${reason})` : ""}`;
-  await begin();
 }
 
 /** Seeds the field and records; recording runs the two steps, too. */
 async function begin() {
+  if (lost) {
+    field.device.close();
+    await openField();
+  }
   life.seed(field, firstCells());
   const counts = await life.counted(field, async () => {
     graph = await life.record(field);

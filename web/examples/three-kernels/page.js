@@ -88,6 +88,7 @@ function toldOf(thrown) {
 /** `raw` where there is WebGPU; `guarded` always, with functions for kernels where there is none. */
 const sides = {};
 let lost = false;
+let busy = false;
 
 async function open() {
   const wantsCpu = new URLSearchParams(location.search).get("backend") === "cpu";
@@ -95,9 +96,11 @@ async function open() {
   const source = device === undefined ? hostSource : webgpuSource;
   sides.guarded = new Side("guarded", device === undefined ? host : webgpu);
   sides.guarded.device = await sides.guarded.program.open();
-  sides.guarded.device.addEventListener("lost", ({ detail }) =>
-    say(`The device is lost (${detail.reason}). Each read says so, until you recover.`),
-  );
+  sides.guarded.device.addEventListener("lost", ({ detail }) => {
+    lost = true;
+    say(`The device is lost (${detail.reason}). Each read says so, until you recover.`);
+    if (!busy) showButtons();
+  });
   showCode(byId("raw-code"), "raw-webgpu.js", rawSource, "deu");
   const file = device === undefined ? "guarded-host-kernels.js" : "guarded.js";
   showCode(byId("guarded-code"), file, source, "deu");
@@ -142,7 +145,6 @@ async function runRaw() {
 }
 
 async function lose() {
-  lost = true;
   sides.raw?.device.destroy();
   sides.guarded.device.lose();
   byId("overheard").hidden = true;
@@ -165,17 +167,24 @@ function say(text) {
 
 /** Runs one thing at a time, and says what stopped it. */
 async function act(work) {
+  busy = true;
   for (const button of Object.values(buttons)) button.disabled = true;
   try {
     await work();
   } catch (thrown) {
     say(thrown instanceof Error ? thrown.message : String(thrown));
   }
+  busy = false;
+  showButtons();
+  document.body.dataset.ready = "true";
+}
+
+function showButtons() {
   const hasDevice = sides.guarded?.device !== undefined;
   buttons.run.disabled = !hasDevice;
   buttons.lose.disabled = !hasDevice || lost;
   buttons.recover.disabled = !hasDevice || !lost;
-  Object.assign(document.body.dataset, { ready: "true", lost: String(lost) });
+  document.body.dataset.lost = String(lost);
 }
 
 buttons.run.addEventListener("click", () => act(run));
