@@ -59,9 +59,12 @@ test("reservations, writes, launches, copies, slices and reads give what arithme
       device.write(part, bytesOf(1, 2, 3, 4));
       device.launch(kernel("set 7"), [write(b)], [1]);
       device.launch(kernel("add"), [read(part), both(b)], [1, 1, 1]);
+      const states = (slice) => device.taint(slice).map(({ state }) => state);
+      answers.soon = states(b);
       device.copy(b, part);
       device.write(a.slice(260, 264), bytesOf(90));
       answers.sum = await ask(device, b);
+      answers.then = states(b);
       answers.copied = await ask(device, part.buffer.slice(256, 272));
       answers.rest = new Set(await ask(device, a.slice(0, 256))).size;
       answers.names = [a.label, b.label, a.sizeBytes, part.buffer === a, a.whole().buffer === a];
@@ -92,6 +95,8 @@ test("reservations, writes, launches, copies, slices and reads give what arithme
       found[backend],
       {
         fresh: [0, 0, 0, 0],
+        soon: [backend === "webgpu" ? "pending" : "trusted"],
+        then: ["trusted"],
         sum,
         copied: sum.with(1, 90),
         rest: 1,
