@@ -64,7 +64,7 @@ test("reservations, writes, launches, copies, slices and reads give what arithme
       device.copy(b, part);
       device.write(a.slice(260, 264), bytesOf(90));
       answers.sum = await ask(device, b);
-      answers.then = states(b);
+      answers.later = states(b);
       answers.copied = await ask(device, part.buffer.slice(256, 272));
       answers.rest = new Set(await ask(device, a.slice(0, 256))).size;
       answers.names = [a.label, b.label, a.sizeBytes, part.buffer === a, a.whole().buffer === a];
@@ -96,7 +96,7 @@ test("reservations, writes, launches, copies, slices and reads give what arithme
       {
         fresh: [0, 0, 0, 0],
         soon: [backend === "webgpu" ? "pending" : "trusted"],
-        then: ["trusted"],
+        later: ["trusted"],
         sum,
         copied: sum.with(1, 90),
         rest: 1,
