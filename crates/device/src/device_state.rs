@@ -142,7 +142,12 @@ impl DeviceState {
                 offset: location.offset,
                 size_bytes: location.size_bytes,
             };
-            self.record(&format!("zero {label}"), &[], &[whole], clear)?;
+            // No work of a window that records: its replay would zero what the buffer holds by then, and only if
+            // the page happened to be a used one.
+            let window = self.window.take();
+            let recorded = self.record(&format!("zero {label}"), &[], &[whole], clear);
+            self.window = window;
+            recorded?;
         }
         Ok(buffer)
     }

@@ -24,6 +24,9 @@
 //! 4. After a loss nothing of the old device generation is touched again; its buffers are refused
 //!    by name.
 //!
+//! **Testing against it.** With the feature `fake`, the module `fake` opens a device under WebGPU's rules that fails on
+//! demand, and answers when it is told to: a program is run against it headless.
+//!
 //! **What it does not do.** No scheduling over several queues, no textures or rendering, no
 //! retries of failed work: the caller rewrites, or restores.
 //!

@@ -185,7 +185,7 @@ impl SealedGraph {
 
 impl GuardedDevice {
     /// Opens a capture window: what is written, copied, launched and replayed on the device until
-    /// [`Window::seal`] is called runs as always, and is recorded. Reads are not.
+    /// [`Window::seal`] is called runs as always, and is recorded. Reads and allocations are not.
     ///
     /// # Errors
     /// [`WindowError::Open`] while another one records; [`WindowError::TooMany`] when eight wait to be sealed.

@@ -8,6 +8,7 @@ mod attribution;
 mod await_points;
 mod batching;
 mod canaries;
+mod control;
 mod everywhere;
 mod late_failures;
 mod loss;

@@ -1,5 +1,6 @@
-//! Two devices at once. Oracle: each as if it were alone.
+//! Two devices at once, and two programs on one. Oracle: each as if it were alone.
 
+use futures::future::join;
 use wellwritten_device::{Access, DeviceError, ReadError};
 
 use super::stage::{DUE, SAID, Stage};
@@ -34,4 +35,31 @@ pub(crate) async fn two_devices_do_not_hear_each_other(one: Stage) {
     two.launch(&shared, &[(&b, Access::Write)]);
     two.holds(&b, DUE).await;
     assert_eq!((one.device.generation(), two.device.generation()), (2, 1));
+}
+
+/// The stack of error scopes is one for the whole device.
+pub(crate) async fn two_programs_on_one_device_do_not_take_each_others_errors(stage: Stage) {
+    let sound = async {
+        let fill = stage.fill("sound");
+        let a = stage.alloc(64, "a");
+        for round in 0..5 {
+            stage.write(&a, round);
+            stage.holds(&a, round).await;
+            stage.launch(&fill, &[(&a, Access::Write)]);
+            stage.holds(&a, DUE).await;
+        }
+    };
+    let unsound = async {
+        let b = stage.alloc(64, "b");
+        for round in 0..5 {
+            // Not known to be broken before: each goes through the scopes.
+            let bad = stage.broken(&format!("diffuse {round}"));
+            stage.launch(&bad, &[(&b, Access::Write)]);
+            let work = format!("kernel diffuse {round}");
+            stage.refused(&b, &[&work, SAID]).await;
+            stage.write(&b, round);
+            stage.holds(&b, round).await;
+        }
+    };
+    join(sound, unsound).await;
 }

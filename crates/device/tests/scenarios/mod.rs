@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | after a loss everything "succeeds" | `loss::losing_the_device_with_reads_in_flight`, `loss::a_loss_that_only_the_device_announces`; mapping included: `tests/fake/loss.rs` |
 //! | a scope delivers any one of its errors | `tests/fake/attribution.rs`, which chooses which |
-//! | scopes are a per-device stack | `devices::two_devices_do_not_hear_each_other` |
+//! | scopes are a per-device stack | `devices` |
 //! | an invalid command buffer voids its submission | `public_case::a_submission_that_turns_out_invalid_drops_its_batch` |
 //! | skipped work leaves 512 where 2048 was due | all of `public_case` |
 //! | a failed allocation, used | `allocation` |
@@ -54,9 +54,11 @@ macro_rules! scenarios {
                 reads::later_work_does_not_change_what_an_earlier_read_returns,
                 reads::verify_says_what_a_read_would_say,
                 devices::two_devices_do_not_hear_each_other,
+                devices::two_programs_on_one_device_do_not_take_each_others_errors,
                 windows::a_window_runs_what_it_records_and_a_replay_runs_it_again,
                 windows::writes_and_copies_of_a_window_are_replayed_with_their_own_bytes,
                 windows::a_replay_is_recorded_by_the_window_around_it,
+                windows::an_allocation_within_a_window_is_not_replayed,
                 windows::an_empty_window_seals_and_replays_nothing,
                 windows::a_failed_launch_dooms_its_window_however_late,
                 windows::a_skipped_launch_dooms_its_window_under_the_root_failure,
@@ -82,6 +84,7 @@ macro_rules! scenarios {
                 allocation::the_fifteenth_allocation_fails_and_every_read_downstream_names_it,
                 reads::a_mapping_that_rejects_fails_one_read,
                 uncaptured::an_error_outside_every_scope_claims_what_is_in_flight,
+                uncaptured::an_error_outside_every_scope_dooms_the_window_that_waits,
                 uncaptured::an_error_outside_every_scope_while_nothing_is_in_flight_is_shown,
                 windows::a_dropped_submission_dooms_the_window_that_recorded_into_it,
                 windows::a_replay_that_fails_fails_as_one_unit,

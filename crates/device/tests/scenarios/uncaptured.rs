@@ -1,7 +1,7 @@
 //! An error outside every scope. Oracle: it is told; what was in flight could have been it and fails under it; what
 //! had settled is kept; what comes later is not concerned.
 
-use wellwritten_device::{Access, DeviceEvent, ReadError};
+use wellwritten_device::{Access, DeviceEvent, ReadError, WindowError};
 
 use super::stage::{DUE, Stage};
 
@@ -48,6 +48,31 @@ pub(crate) async fn an_error_outside_every_scope_claims_what_is_in_flight(stage:
     stage.holds(&doubted, DUE).await;
     assert_eq!(stage.count(is_uncaptured), 1);
     assert_eq!(stage.device.lost(), None);
+}
+
+pub(crate) async fn an_error_outside_every_scope_dooms_the_window_that_waits(stage: Stage) {
+    let [a, b, _] = stage.recycled().await;
+    let fill = stage.fill("fill");
+    stage.prove(&fill, &[Access::Write]).await;
+    stage.forcing.hold_answers();
+    let window = stage.device.window("doubted").unwrap();
+    stage.launch(&fill, &[(&a, Access::Write)]);
+    let sealing = window.seal();
+    stage.forcing.report_uncaptured(SAID);
+    stage.heard(is_uncaptured).await;
+    stage.forcing.release_answers();
+    match sealing.await {
+        Err(error @ WindowError::Doomed { .. }) => {
+            assert!(error.to_string().contains(SAID), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+    stage.refused(&a, &[SAID]).await;
+    // A window that opens afterwards is not concerned.
+    let window = stage.device.window("sound").unwrap();
+    stage.launch(&fill, &[(&b, Access::Write)]);
+    window.seal().await.unwrap().replay().unwrap();
+    stage.holds(&b, DUE).await;
 }
 
 pub(crate) async fn an_error_outside_every_scope_while_nothing_is_in_flight_is_shown(stage: Stage) {

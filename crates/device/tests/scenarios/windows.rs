@@ -90,6 +90,27 @@ pub(crate) async fn an_empty_window_seals_and_replays_nothing(stage: Stage) {
     stage.holds(&a, 0).await;
 }
 
+/// Whether its page was recycled, and so had to be zeroed, or was new.
+pub(crate) async fn an_allocation_within_a_window_is_not_replayed(stage: Stage) {
+    drop(stage.recycled().await);
+    for count in [64, 512] {
+        let output = stage.alloc(count, "output");
+        let window = stage.device.window("copies").unwrap();
+        let input = stage.alloc(count, "input");
+        stage
+            .device
+            .copy(&input.binding(), &output.binding())
+            .unwrap();
+        let graph = window.seal().await.unwrap();
+        assert_eq!(graph.units(), 1);
+        stage.holds(&output, 0).await;
+        stage.write(&input, 7);
+        graph.replay().unwrap();
+        stage.holds(&input, 7).await;
+        stage.holds(&output, 7).await;
+    }
+}
+
 #[track_caller]
 fn is_doomed(answer: Result<SealedGraph, WindowError>, because: &[&str]) {
     match answer {
