@@ -120,6 +120,14 @@ impl DeviceState {
         }
     }
 
+    /// A closed device answers nothing; of a lost one the reports say that it was lost.
+    pub(crate) fn check_open(&self) -> Result<(), DeviceError> {
+        match &self.health {
+            Health::Live | Health::Lost(_) => Ok(()),
+            Health::Closed => Err(DeviceError::Closed),
+        }
+    }
+
     /// Reserves zeroed bytes. A creation that fails late is a unit of work that failed: the buffer
     /// reads as out of memory by name, and so does everything computed from it.
     pub(crate) fn alloc(

@@ -50,6 +50,7 @@ impl GuardedDevice {
     ) -> impl Future<Output = Result<Copied, ReadError>> + use<> {
         let begun = self.shared.act(|state| {
             check_words("the length of a read", source.size_bytes())?;
+            state.check_open()?;
             let watch = state.memory.watch(source).map_err(refusal)?;
             state.check_live()?;
             let location = state.memory.locate(source)?;
@@ -109,6 +110,7 @@ impl GuardedDevice {
         bindings: &[BufferBinding],
     ) -> impl Future<Output = Result<(), ReadError>> + use<> {
         let watches = self.shared.act(|state| {
+            state.check_open()?;
             state.flush();
             bindings
                 .iter()

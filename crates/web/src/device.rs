@@ -419,7 +419,17 @@ fn run_host_kernel(run: &Function, launch: &mut HostLaunch<'_>) -> Result<(), Ho
     }
     for (index, buffer) in buffers.iter().enumerate() {
         if launch.access(index)?.writes() {
-            launch.put(index, buffer.unchecked_into::<Uint32Array>().to_vec())?;
+            let words: Uint32Array = buffer.unchecked_into();
+            let (expected, found) = (launch.words(index)?.len(), words.length() as usize);
+            if found != expected {
+                // Its memory was transferred away: copying from it would throw.
+                return Err(HostKernelError::WrongLength {
+                    index,
+                    expected,
+                    found,
+                });
+            }
+            launch.put(index, words.to_vec())?;
         }
     }
     Ok(())
