@@ -70,6 +70,9 @@ impl GuardedDevice {
             if attempt > 0 {
                 let wait = Duration::from_millis(100 * u64::from(attempt * attempt));
                 self.shared.host.pause(wait).await;
+                if !self.needs_recovery()? {
+                    return Ok(None);
+                }
             }
             let answer = self.shared.host.connect().await;
             // While this waited the device may have been closed, or recovered by another caller whose

@@ -7,34 +7,6 @@ use wellwritten_device::{Access, DeviceError, DeviceLimits};
 const SAID: &str = "buffer `doomed`: no memory for 256 bytes";
 
 #[test]
-fn the_fifteenth_allocation_fails_and_everything_downstream_names_it() {
-    let rig = Rig::late();
-    let before: Vec<_> = (0..14).map(|_| rig.alloc(64, "fine")).collect();
-    rig.control().fail_creation_after(0);
-    let doomed = rig.alloc(64, "doomed");
-    let [b, c, d] = ["b", "c", "d"].map(|label| rig.alloc(64, label));
-    let copy = rig.increment("copy");
-    rig.write(&doomed.binding(), &[1; 64]);
-    rig.launch(&copy, &[(&doomed, Access::Read), (&b, Access::Write)]);
-    rig.launch(&copy, &[(&b, Access::Read), (&c, Access::Write)]);
-    rig.launch(&copy, &[(&before[0], Access::Read), (&d, Access::Write)]);
-
-    for downstream in [&doomed, &b, &c] {
-        let refusal = rig.refusal(&downstream.binding());
-        assert!(refusal.contains(SAID), "{refusal}");
-    }
-    assert_eq!(rig.read_words(&d.binding()).unwrap(), [1; 64]);
-    for buffer in &before {
-        assert_eq!(rig.read_words(&buffer.binding()).unwrap(), [0; 64]);
-    }
-    // From now on it is refused at the call, by name.
-    let refused = rig.device.write(&doomed.binding(), &[0; 256]).unwrap_err();
-    assert!(matches!(refused, DeviceError::Handle(_)), "{refused}");
-    assert!(refused.to_string().contains("doomed"), "{refused}");
-    assert!(refused.to_string().contains("no memory"), "{refused}");
-}
-
-#[test]
 fn a_launch_that_also_writes_elsewhere_names_the_allocation_there_too() {
     let rig = Rig::late();
     let other = rig.alloc(64, "other");

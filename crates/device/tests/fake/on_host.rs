@@ -24,9 +24,10 @@ pub(crate) enum On {
     Fake(Delivery),
 }
 
-/// Every plan of delivery that scenarios are played under.
+/// Every plan of delivery that scenarios are played under; `WELLWRITTEN_LONG=1` has more.
 pub(crate) fn plans() -> impl Iterator<Item = On> {
-    let random = (0..8).map(|seed| Delivery::Random { seed });
+    let is_long = std::env::var_os("WELLWRITTEN_LONG").is_some();
+    let random = (0..if is_long { 200 } else { 8 }).map(|seed| Delivery::Random { seed });
     [Delivery::OldestFirst, Delivery::NewestFirst]
         .into_iter()
         .chain(random)

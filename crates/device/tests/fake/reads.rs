@@ -39,57 +39,6 @@ fn a_refusal_that_is_certain_does_not_wait_for_the_copy() {
 }
 
 #[test]
-fn later_work_does_not_change_what_an_earlier_read_returns() {
-    for under in BOTH {
-        let rig = Rig::new(under);
-        let a = rig.alloc(64, "a");
-        let bad = rig.broken("diffuse");
-        rig.write(&a.binding(), &[1; 64]);
-        let first = rig.start_read(&a.binding());
-        rig.write(&a.binding(), &[2; 64]);
-        let second = rig.start_read(&a.binding());
-        rig.launch(&bad, &[(&a, Access::Write)]);
-        let third = rig.start_read(&a.binding());
-        rig.write(&a.binding(), &[4; 64]);
-        let fourth = rig.start_read(&a.binding());
-        rig.settle();
-        assert_eq!(first.take().unwrap().unwrap(), bytes(&[1; 64]));
-        assert_eq!(second.take().unwrap().unwrap(), bytes(&[2; 64]));
-        let refusal = third.take().unwrap().unwrap_err().to_string();
-        assert!(refusal.contains("diffuse"), "{refusal}");
-        assert_eq!(fourth.take().unwrap().unwrap(), bytes(&[4; 64]));
-    }
-}
-
-#[test]
-fn a_hundred_overlapping_reads_each_get_their_own_bytes() {
-    for under in BOTH {
-        let rig = Rig::new(under);
-        let a = rig.alloc(64, "a");
-        let reads: Vec<_> = (0..100u32)
-            .map(|round| {
-                rig.write(
-                    &a.slice(0, 4 * u64::from(round % 64 + 1)).unwrap(),
-                    &vec![round; round as usize % 64 + 1],
-                );
-                let at = u64::from(round % 64) * 4;
-                rig.start_read(&a.slice(at, at + 4).unwrap())
-            })
-            .collect();
-        // Answers arrive from the newest to the oldest.
-        if under == crate::rig::Under::Late {
-            while let Some(last) = rig.control().held().len().checked_sub(1) {
-                rig.control().deliver(last);
-                rig.turn();
-            }
-        }
-        for (round, read) in (0u32..).zip(reads) {
-            assert_eq!(read.take().unwrap().unwrap(), bytes(&[round]), "{under:?}");
-        }
-    }
-}
-
-#[test]
 fn a_copy_that_fails_says_so_and_the_next_one_works() {
     let rig = Rig::late();
     let a = rig.alloc(64, "a");

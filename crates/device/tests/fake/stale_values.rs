@@ -26,35 +26,6 @@ fn recycled(rig: &Rig) -> [GuardedBuffer; 3] {
 }
 
 #[test]
-fn a_shader_that_does_not_compile_spoils_its_own_output_only() {
-    for under in BOTH {
-        let rig = Rig::new(under);
-        let [first, second, third] = recycled(&rig);
-        let good = rig.fill("good", DUE);
-        let bad = rig.broken("diffuse");
-        rig.launch(&good, &[(&first, Access::Write)]);
-        rig.launch(&bad, &[(&second, Access::Write)]);
-        rig.launch(&good, &[(&third, Access::Write)]);
-
-        let refusal = rig.refusal(&second.binding());
-        assert!(refusal.contains("diffuse"), "{refusal}");
-        assert!(refusal.contains("line 3, column 5"), "{refusal}");
-        assert_eq!(rig.read_words(&first.binding()).unwrap(), [DUE; 64]);
-        assert_eq!(rig.read_words(&third.binding()).unwrap(), [DUE; 64]);
-
-        // Known to be broken by now: refused at once, and nothing reaches the backend.
-        rig.launch(&bad, &[(&first, Access::Write)]);
-        assert!(
-            rig.refusal(&first.binding()).contains("diffuse"),
-            "{under:?}"
-        );
-
-        rig.write(&second.binding(), &[7; 64]);
-        assert_eq!(rig.read_words(&second.binding()).unwrap(), [7; 64]);
-    }
-}
-
-#[test]
 fn a_dispatch_that_turns_out_invalid_late_drops_its_batch_and_no_read_is_stale() {
     let rig = Rig::late();
     let [first, second, third] = recycled(&rig);

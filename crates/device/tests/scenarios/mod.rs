@@ -85,6 +85,7 @@ macro_rules! scenarios {
                 reads::a_mapping_that_rejects_fails_one_read,
                 uncaptured::an_error_outside_every_scope_claims_what_is_in_flight,
                 uncaptured::an_error_outside_every_scope_dooms_the_window_that_waits,
+                uncaptured::an_error_outside_every_scope_while_a_buffer_is_created,
                 uncaptured::an_error_outside_every_scope_while_nothing_is_in_flight_is_shown,
                 windows::a_dropped_submission_dooms_the_window_that_recorded_into_it,
                 windows::a_replay_that_fails_fails_as_one_unit,

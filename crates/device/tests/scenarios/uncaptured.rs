@@ -75,6 +75,34 @@ pub(crate) async fn an_error_outside_every_scope_dooms_the_window_that_waits(sta
     stage.holds(&b, DUE).await;
 }
 
+/// The buffer could be what failed: nothing of it is believed, and nothing of it is used again.
+pub(crate) async fn an_error_outside_every_scope_while_a_buffer_is_created(stage: Stage) {
+    let increment = stage.increment("increment");
+    let accesses = [Access::Read, Access::Write];
+    stage.prove(&increment, &accesses).await;
+    let output = stage.alloc(64, "output");
+    stage.device.settled().await;
+    stage.forcing.hold_answers();
+    let doubted = stage.alloc(512, "doubted");
+    stage.write(&doubted, 1);
+    let bindings = [(&doubted, Access::Read), (&output, Access::Write)];
+    stage.launch(&increment, &bindings);
+    stage.forcing.report_uncaptured(SAID);
+    stage.heard(is_uncaptured).await;
+    stage.forcing.release_answers();
+    stage.refused(&doubted, &[SAID]).await;
+    stage.refused(&output, &[SAID]).await;
+    drop(doubted);
+    let next = stage.alloc(512, "next");
+    stage.write(&next, 5);
+    stage.launch(
+        &increment,
+        &[(&next, Access::Read), (&output, Access::Write)],
+    );
+    stage.holds(&output, 6).await;
+    stage.holds(&next, 5).await;
+}
+
 pub(crate) async fn an_error_outside_every_scope_while_nothing_is_in_flight_is_shown(stage: Stage) {
     let [a, ..] = stage.recycled().await;
     stage.write(&a, 5);
