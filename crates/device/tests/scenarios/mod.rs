@@ -67,6 +67,7 @@ macro_rules! scenarios {
                 windows::a_window_within_a_window_is_refused_by_name,
                 windows::a_replay_over_a_freed_buffer_is_refused_by_name,
                 windows::a_replay_whose_input_failed_is_skipped_as_a_whole,
+                windows::a_replay_over_failed_bytes_that_it_writes_itself_is_not_skipped,
                 windows::a_dropped_window_gives_its_place_back,
                 windows::eight_windows_may_wait_and_a_ninth_is_refused,
                 windows::a_loss_between_the_record_and_the_seal,

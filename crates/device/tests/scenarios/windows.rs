@@ -267,6 +267,25 @@ pub(crate) async fn a_replay_whose_input_failed_is_skipped_as_a_whole(stage: Sta
     stage.holds(&output, 3).await;
 }
 
+/// What a graph writes before it reads it is no input of its.
+pub(crate) async fn a_replay_over_failed_bytes_that_it_writes_itself_is_not_skipped(stage: Stage) {
+    let [input, middle, output] = stage.recycled().await;
+    stage.write(&input, 1);
+    let graph = plus_two(&stage, [&input, &middle, &output]).await.unwrap();
+    let bad = stage.broken("diffuse");
+    for is_settled_between in [true, false] {
+        for buffer in [&middle, &output] {
+            stage.launch(&bad, &[(buffer, Access::Write)]);
+        }
+        if is_settled_between {
+            stage.refused(&output, &[SAID]).await;
+        }
+        graph.replay().unwrap();
+        stage.holds(&middle, 2).await;
+        stage.holds(&output, 3).await;
+    }
+}
+
 pub(crate) async fn a_dropped_window_gives_its_place_back(stage: Stage) {
     let [a, ..] = stage.recycled().await;
     for round in 0..20 {
