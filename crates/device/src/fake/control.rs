@@ -131,7 +131,8 @@ impl FakeControl {
         self.fake.faults.borrow_mut().fail_read();
     }
 
-    /// Says "clean" of the next dropped submission, or failed creation: what a device must never do, and what a test must notice.
+    /// Says "clean" of the next dropped submission, or failed creation: what a device must never do, and what a test
+    /// must notice.
     pub fn lie_once(&self) {
         self.lie(1);
     }

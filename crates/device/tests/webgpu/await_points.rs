@@ -3,7 +3,6 @@
 
 use std::cell::Cell;
 use std::future::Future;
-use std::rc::Rc;
 
 use futures::future::{join, join3};
 use js_sys::Promise;
@@ -137,17 +136,11 @@ async fn a_loss_at_every_await_point_of_a_recovery() {
     for (moment, is_announced) in moments.flat_map(|moment| [(moment, true), (moment, false)]) {
         stage.device.lose();
         let generation = stage.device.generation();
-        let is_over = Rc::new(Cell::new(false));
         let loss = async {
             moment.comes().await;
             lose(&stage, is_announced);
         };
-        let recovery = async {
-            let recovered = stage.device.recover().await;
-            is_over.set(true);
-            recovered
-        };
-        let (recovered, ()) = join(recovery, loss).await;
+        let (recovered, ()) = join(stage.device.recover(), loss).await;
         recovered.unwrap();
         assert!(stage.device.generation() > generation);
         assert_eq!(witness::complaints().await, "", "{moment:?}");
