@@ -3,6 +3,7 @@
 use crate::handle::Owner;
 use crate::identity::{BufferId, FailureId};
 use crate::slots::Slots;
+use crate::sort_by_key::sort_by_key;
 use crate::taint::Taint;
 use alloc::collections::VecDeque;
 use alloc::rc::{Rc, Weak};
@@ -162,7 +163,7 @@ impl Buffers {
     pub(crate) fn live(&self) -> Vec<&Buffer> {
         let buffers = self.slots.iter().map(|(_, buffer)| buffer);
         let mut live: Vec<&Buffer> = buffers.filter(|buffer| buffer.is_live()).collect();
-        live.sort_unstable_by_key(|buffer| buffer.key.id);
+        sort_by_key(&mut live, |buffer| buffer.key.id);
         live
     }
 
@@ -236,7 +237,7 @@ impl Buffers {
             .take_while(|buffer| buffer.revision > revision)
             .filter(|buffer| buffer.is_live())
             .collect();
-        changed.sort_unstable_by_key(|buffer| buffer.key.id);
+        sort_by_key(&mut changed, |buffer| buffer.key.id);
         changed
     }
 

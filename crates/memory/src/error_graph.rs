@@ -5,6 +5,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::identity::FailureId;
 use crate::region::{Place, Region};
 use crate::slots::Slots;
+use crate::sort_by_key::sort_by_key;
 use alloc::rc::Rc;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -225,7 +226,7 @@ impl ErrorGraph {
     pub fn ids(&self) -> Vec<FailureId> {
         let mut ids: Vec<FailureId> = self.failures.keys().copied().collect();
         ids.extend(self.provisional.iter().map(|provisional| provisional.id));
-        ids.sort_unstable();
+        sort_by_key(&mut ids, |id| *id);
         ids
     }
 
@@ -453,7 +454,7 @@ impl ErrorGraph {
         let mut numbered: Vec<(u64, StepId)> = steps
             .map(|(slot, node)| (node.number, StepId(slot)))
             .collect();
-        numbered.sort_unstable();
+        sort_by_key(&mut numbered, |(number, _)| *number);
         numbered.into_iter().map(|(_, id)| id).collect()
     }
 

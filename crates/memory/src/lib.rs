@@ -93,6 +93,7 @@ mod report;
 mod settlement;
 mod slots;
 mod snapshot;
+mod sort_by_key;
 mod sorted_map;
 mod storage;
 mod stream_capture;

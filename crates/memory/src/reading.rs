@@ -8,6 +8,7 @@ use crate::handle::{BufferBinding, HandleError};
 use crate::identity::{FailureId, SubmissionId, UnitKey};
 use crate::region::Region;
 use crate::report::ReportBuilder;
+use crate::sort_by_key::sort_by_key;
 use crate::taint::Claim;
 use crate::unit::{PendingPiece, Progress, is_due};
 use crate::watch::{ReadRefusal, Watch, WatchEntry, WatchKey, Watched};
@@ -73,7 +74,7 @@ impl Failures {
                 Some(PendingPiece { range, unit })
             })
             .collect();
-        pending.sort_unstable_by_key(|piece| (piece.unit, piece.range.start));
+        sort_by_key(&mut pending, |piece| (piece.unit, piece.range.start));
         let label = Rc::clone(&buffer.label);
         let key = self.watches.mint();
         for pieces in pending.chunk_by(|one, next| one.unit == next.unit) {
@@ -109,7 +110,7 @@ impl Failures {
             return Ok(Watched::Trusted);
         }
         let mut stale = entry.stale.clone();
-        stale.sort_unstable_by_key(|(range, _)| range.start);
+        sort_by_key(&mut stale, |(range, _)| range.start);
         let read = Region::new(entry.key.id, &entry.label, entry.range);
         let mut builder = ReportBuilder::new(&self.graph);
         let ranges = builder.ranges(stale);
@@ -132,7 +133,7 @@ impl Failures {
             }
             open.extend(&unit.inputs);
         }
-        submissions.sort_unstable();
+        sort_by_key(&mut submissions, |submission| *submission);
         submissions.dedup();
         submissions
     }
@@ -169,7 +170,7 @@ impl Failures {
             entry.pending.clear();
             let mut gaps = Vec::new();
             let mut at = entry.range.start;
-            entry.stale.sort_unstable_by_key(|(range, _)| range.start);
+            sort_by_key(&mut entry.stale, |(range, _)| range.start);
             for (range, _) in &entry.stale {
                 gaps.extend(ByteRange::new(at, range.start.max(at)));
                 at = at.max(range.end);

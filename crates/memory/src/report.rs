@@ -5,6 +5,7 @@ use crate::error_graph::{ErrorGraph, Provenance, SkipStep, StepId};
 use crate::failure::FailureKind;
 use crate::identity::{BufferId, FailureId};
 use crate::region::Region;
+use crate::sort_by_key::sort_by_key;
 use crate::sorted_map::{SortedMap, SortedSet};
 use crate::taint::Claim;
 use alloc::string::{String, ToString};
@@ -360,14 +361,18 @@ fn write_evidence(
     failures: &[ReportedFailure],
     steps: &[GraphStep],
 ) -> fmt::Result {
-    let mut by_failure: Vec<&GraphStep> = steps.iter().collect();
-    by_failure.sort_by_key(|step| step.failure);
+    let mut by_failure: Vec<(FailureId, usize)> = (0..)
+        .zip(steps)
+        .map(|(at, step)| (step.failure, at))
+        .collect();
+    sort_by_key(&mut by_failure, |entry| *entry);
     for failure in failures {
         writeln!(formatter, "{}: {}", failure.work, failure.message)?;
         writeln!(formatter, "  {}, {}", failure.id, failure.kind)?;
-        let from = by_failure.partition_point(|step| step.failure < failure.id);
-        let steps = by_failure[from..].iter();
-        for GraphStep { step, .. } in steps.take_while(|step| step.failure == failure.id) {
+        let from = by_failure.partition_point(|(of, _)| *of < failure.id);
+        let of_this = by_failure[from..].iter();
+        for (_, at) in of_this.take_while(|(of, _)| *of == failure.id) {
+            let step = &steps[*at].step;
             writeln!(
                 formatter,
                 "  skipped {}: needed {}, left {}",
