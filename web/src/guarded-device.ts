@@ -382,7 +382,7 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
 
   /**
    * Opens a capture window and runs `record`, which writes, copies, launches and replays as always; all of it runs now
-   * and is recorded. Reads are not. Waits until it has settled. The graph runs it again, as one unit of work.
+   * and is recorded. Reads and allocations are not. Waits until it has settled. The graph runs it again, as one unit of work.
    *
    * Rejects with `WINDOW_DOOMED` when anything in it failed or was skipped, however late (the context names the work
    * and the root failure), with `BUSY` while another window of this device records, or eight wait to be sealed, with
