@@ -33,13 +33,22 @@ function inWords(value: unknown): string {
     case "string":
       return `the text ${JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)}`;
     case "object":
-      if (Array.isArray(value)) return `an array of ${value.length}`;
-      return value === null ? "null" : `an object of class ${value.constructor?.name ?? "none"}`;
+      return value === null ? "null" : objectInWords(value);
     case "function":
       return "a function";
     case "bigint":
       return `the bigint ${value}`;
     default:
       return String(value);
+  }
+}
+
+function objectInWords(value: object): string {
+  try {
+    if (Array.isArray(value)) return `an array of ${value.length}`;
+    return `an object of class ${value.constructor?.name ?? "none"}`;
+  } catch {
+    // Its own code answers what it is asked, and may throw.
+    return "an object that cannot be looked into";
   }
 }

@@ -38,6 +38,7 @@ describe("demand", () => {
     [Object.create(null), "an object of class none"],
     [new Uint32Array(1), "an object of class Uint32Array"],
     [Symbol("s"), "Symbol(s)"],
+    [{ constructor: { name: Symbol("s") } }, "an object that cannot be looked into"],
   ])("says what %o is", (value, words) => {
     const error = refusal(() => demandText("label", value));
     expect(error).toMatchObject({ message: `label is ${words}; it must be a text.` });
