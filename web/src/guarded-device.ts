@@ -14,12 +14,16 @@ import type {
   WasmSlice,
 } from "#wasm/page";
 import { demand, demandNumber, demandText } from "./demand.ts";
-import { awaitWasm, callWasm, loadWellwritten } from "./load-wellwritten.ts";
+import { awaitWasm, callWasm, freeWasm, loadWellwritten, wasm } from "./load-wellwritten.ts";
+import { realBytes, realWords } from "./real-bytes.ts";
 import type { LoadOptions } from "./start-wasm.ts";
 import { TypedEventTarget } from "./typed-event-target.ts";
 import { WellwrittenError } from "./wellwritten-error.ts";
 
-/** What a device tells unasked, and what comes with it. Listeners are called outside any call into the device. */
+/**
+ * What a device tells unasked, and what comes with it. Listeners are called outside any call into the device, in a
+ * microtask: what `lose()` tells is told after it returned.
+ */
 export interface DeviceEvents {
   /** A submission settled: what was pending is trusted or failed now. Not told on the CPU, where nothing is pending. */
   settled: null;
@@ -53,8 +57,8 @@ export interface HostKernel {
   /**
    * Computes the whole launch. `buffers` has the 32-bit words of each binding, in order, as copies: what is written
    * into those bound for writing is kept when the function returns, and what is written into others is dropped. An
-   * error that it throws, or a promise that it returns, fails the launch. It cannot call the device that runs it
-   * (`BUSY`).
+   * error that it throws, or a promise that it returns (anything with a `then`), fails the launch. It cannot call the
+   * device that runs it (`BUSY`).
    */
   run: (buffers: Uint32Array[], workgroups: [number, number, number]) => void;
 }
@@ -123,7 +127,8 @@ export class GuardedBuffer {
   slice(start: number, end: number): Slice {
     demandNumber("start", start);
     demandNumber("end", end);
-    return callWasm(() => new Slice(this, this.#whole.raw.slice(start, end)));
+    const { raw } = this.#whole;
+    return callWasm(() => new Slice(this, raw.slice(start, end)));
   }
 
   /**
@@ -134,7 +139,7 @@ export class GuardedBuffer {
     if (this.#freed) return;
     this.#freed = true;
     // The slices stay: they own no bytes, and it is they that say that the buffer was freed.
-    this.#buffer.free();
+    freeWasm(this.#buffer);
   }
 }
 
@@ -179,7 +184,8 @@ export class SealedGraph {
    * recovered (record anew), `CLOSED`, and `BUSY` in a host kernel. Nothing runs then.
    */
   replay(): void {
-    callWasm(() => this.#graph.replay());
+    const graph = this.#graph;
+    callWasm(() => graph.replay());
   }
 }
 
@@ -200,22 +206,36 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
     super();
     this.#device = device;
     device.observe((type: keyof DeviceEvents, message: string, claimed: number) => {
-      if (type === "lost") this.emit("lost", { reason: message });
-      else if (type === "error") this.emit("error", { message, claimed });
-      else this.emit(type, null);
+      queueMicrotask(() => {
+        if (type === "lost") this.emit("lost", { reason: message });
+        else if (type === "error") this.emit("error", { message, claimed });
+        else this.emit(type, null);
+      });
     });
+  }
+
+  /** Calls wasm with the device, which is looked up before: a method that was taken off its device ends nothing. */
+  #call<T>(work: (device: WasmDevice) => T): T {
+    const device = this.#device;
+    return callWasm(() => work(device));
+  }
+
+  /** As {@link GuardedDevice.#call}, for what wasm goes on with. */
+  #await<T>(work: (device: WasmDevice) => Promise<T>): Promise<T> {
+    const device = this.#device;
+    return awaitWasm(() => work(device));
   }
 
   /** What computes: `"webgpu"` or `"cpu"`, on which adapter, and why the CPU where WebGPU was hoped for. */
   backend(): BackendInfo {
-    return callWasm(() => this.#device.backend());
+    return this.#call((device) => device.backend());
   }
 
   /**
    * What the device grants; sizes in bytes. The CPU keeps to WebGPU's defaults, so that what runs there runs anywhere.
    */
   limits(): DeviceLimits {
-    const limits = callWasm(() => this.#device.limits());
+    const limits = this.#call((device) => device.limits());
     // 64-bit in Rust; here they are compared with sizes, which are numbers.
     return {
       ...limits,
@@ -229,12 +249,12 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
    * between.
    */
   counters(): DeviceCounters {
-    return callWasm(() => this.#device.counters());
+    return this.#call((device) => device.counters());
   }
 
   /** From 1; a recovered device is the next, and nothing of the one before is touched again. */
   get generation(): bigint {
-    return callWasm(() => this.#device.generation);
+    return this.#call((device) => device.generation);
   }
 
   /**
@@ -247,22 +267,20 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
   alloc(sizeBytes: number, options: { label?: string } = {}): GuardedBuffer {
     demandNumber("sizeBytes", sizeBytes);
     const label = labelIn(options);
-    return callWasm(() => new GuardedBuffer(this.#device.alloc(sizeBytes, label)));
+    return this.#call((device) => new GuardedBuffer(device.alloc(sizeBytes, label)));
   }
 
   /**
    * Writes a copy of `bytes` over `target`, in order with launches: exactly as many as `target` holds, from an offset
    * and in a length that are multiples of 4.
    *
-   * @throws `INVALID_ARGUMENT` for another length or anything but a `Uint8Array`, `ALIGNMENT`, `BAD_HANDLE`,
-   * `DEVICE_LOST`, `CLOSED`. Nothing is written then.
+   * @throws `INVALID_ARGUMENT` for another length, anything but a `Uint8Array`, or one whose buffer was transferred away;
+   * `ALIGNMENT`, `BAD_HANDLE`, `DEVICE_LOST`, `CLOSED`. Nothing is written then.
    */
   write(target: GuardedBuffer | Slice, bytes: Uint8Array): void {
     const raw = rawOf("target", target);
-    // By its tag: an array from another frame is one, too.
-    const tag = Object.prototype.toString.call(bytes);
-    demand(tag === "[object Uint8Array]", "bytes", bytes, "a Uint8Array");
-    callWasm(() => this.#device.write(raw, bytes));
+    const real = realBytes("bytes", bytes);
+    this.#call((device) => device.write(raw, real));
   }
 
   /**
@@ -274,7 +292,7 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
    */
   copy(source: GuardedBuffer | Slice, target: GuardedBuffer | Slice): void {
     const [from, to] = [rawOf("source", source), rawOf("target", target)];
-    callWasm(() => this.#device.copy(from, to));
+    this.#call((device) => device.copy(from, to));
   }
 
   /**
@@ -292,11 +310,11 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
       const { wgsl, entryPoint } = source;
       demandText("wgsl", wgsl);
       if (entryPoint !== undefined) demandText("entryPoint", entryPoint);
-      return callWasm(() => new Kernel(label, this.#device.kernel(label, wgsl, entryPoint)));
+      return this.#call((device) => new Kernel(label, device.kernel(label, wgsl, entryPoint)));
     }
     const { run } = source;
     demand(typeof run === "function", "run", run, "a function, or `wgsl` a text");
-    return callWasm(() => new Kernel(label, this.#device.hostKernel(label, keepingArrays(run))));
+    return this.#call((device) => new Kernel(label, device.hostKernel(label, guarded(run))));
   }
 
   /**
@@ -317,7 +335,9 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
     bindings: readonly LaunchBinding[],
     workgroups: readonly [number, number?, number?],
   ): void {
-    demand(kernel instanceof Kernel, "kernel", kernel, "a kernel of this package");
+    const { WasmBindings, WasmKernel } = wasm();
+    const compiled = kernel instanceof Kernel && kernel.raw;
+    demand(compiled instanceof WasmKernel, "kernel", kernel, "a kernel of this package");
     demand(Array.isArray(bindings), "bindings", bindings, "an array");
     demand(
       Array.isArray(workgroups) && workgroups.length >= 1 && workgroups.length <= 3,
@@ -327,7 +347,8 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
     );
     const [x, y = 1, z = 1] = workgroups;
     for (const [index, count] of [x, y, z].entries()) demandNumber(`workgroups[${index}]`, count);
-    const rows = bindings.map((binding: unknown, index) => {
+    // Not `map`, which passes over what was never put into the array.
+    const rows = Array.from(bindings, (binding: unknown, index) => {
       const is = typeof binding === "object" && binding !== null;
       demand(is, `bindings[${index}]`, binding, "an object with `slice` and `access`");
       const { slice, access } = binding as LaunchBinding;
@@ -335,14 +356,10 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
       demand(ACCESSES.has(access), `bindings[${index}].access`, access, wanted);
       return { raw: rawOf(`bindings[${index}].slice`, slice), access };
     });
-    callWasm(({ WasmBindings }) => {
+    this.#call((device) => {
       const bound = new WasmBindings();
-      try {
-        for (const { raw, access } of rows) bound.push(raw, access);
-        this.#device.launch(kernel.raw, bound, x, y, z);
-      } finally {
-        bound.free();
-      }
+      for (const { raw, access } of rows) bound.push(raw, access);
+      device.launch(compiled, bound, x, y, z);
     });
   }
 
@@ -354,15 +371,16 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
    * report: root failures, skips, ranges. Also `ALIGNMENT`, `BAD_HANDLE`, `INVALID_ARGUMENT`, and `TRANSFER` where
    * sound bytes could not be copied out: reading again may work.
    */
-  read(source: GuardedBuffer | Slice): Promise<Uint8Array> {
-    return awaitWasm(() => this.#device.read(rawOf("source", source)));
+  async read(source: GuardedBuffer | Slice): Promise<Uint8Array> {
+    const raw = rawOf("source", source);
+    return this.#await((device) => device.read(raw));
   }
 
   /**
    * Resolves when every submission made before this call has settled, well or badly. Does not reject for failed work.
    */
-  settled(): Promise<void> {
-    return awaitWasm(() => this.#device.settled());
+  async settled(): Promise<void> {
+    return this.#await((device) => device.settled());
   }
 
   /**
@@ -377,7 +395,7 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
     demandOptions(options);
     const { spans } = options;
     if (spans !== undefined) demandNumber("spans", spans);
-    return callWasm(() => this.#device.taint(raw, spans));
+    return this.#call((device) => device.taint(raw, spans));
   }
 
   /**
@@ -393,7 +411,7 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
   async window(record: () => void, options: { label?: string } = {}): Promise<SealedGraph> {
     demand(typeof record === "function", "record", record, "a function");
     const label = labelIn(options) ?? "unnamed";
-    const window = callWasm(() => this.#device.window(label));
+    const window = this.#call((device) => device.window(label));
     try {
       const returned: unknown = record();
       if (isThenable(returned))
@@ -402,7 +420,7 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
           "`record` returned a promise: a window records what is done before `record` returns.",
         );
     } catch (thrown) {
-      window.free();
+      freeWasm(window);
       throw thrown;
     }
     return new SealedGraph(await awaitWasm(() => window.seal()));
@@ -410,12 +428,12 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
 
   /** What live buffers hold, and what the pages under them take of the device's memory, in bytes. */
   memory(): MemoryUsage {
-    return callWasm(() => this.#device.memory());
+    return this.#call((device) => device.memory());
   }
 
   /** Gives pages that no buffer lies on back to the device now; otherwise they go when they have long been unused. */
   trim(): void {
-    callWasm(() => this.#device.trim());
+    this.#call((device) => device.trim());
   }
 
   /**
@@ -423,12 +441,12 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
    * kernel that did not compile will fail its next launch of.
    */
   failures(): FailureGraph {
-    return callWasm(() => this.#device.failures());
+    return this.#call((device) => device.failures());
   }
 
   /** Destroys the real device, for tests: every live byte is claimed, reads in flight are refused with `UNWRITTEN`. */
   lose(): void {
-    callWasm(() => this.#device.lose());
+    this.#call((device) => device.lose());
   }
 
   /**
@@ -436,13 +454,13 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
    * stay lost, kernels go on. Asks three times, waiting 0, 100 and 400 ms before, then rejects with `DEVICE_LOST`; it
    * can be tried again. `CLOSED` after {@link close}.
    */
-  recover(): Promise<void> {
-    return awaitWasm(() => this.#device.recover());
+  async recover(): Promise<void> {
+    return this.#await((device) => device.recover());
   }
 
   /** Destroys the device for good and frees what it holds. Reads in flight are refused. Doing it again does nothing. */
   close(): void {
-    callWasm(() => this.#device.close());
+    this.#call((device) => device.close());
   }
 }
 
@@ -458,7 +476,8 @@ export async function createGuardedDevice(
   options: GuardedDeviceOptions & LoadOptions = {},
 ): Promise<GuardedDevice> {
   demandOptions(options);
-  const { wasmUrl, ...device } = options;
+  const { wasmUrl, ...rest } = options;
+  const device = withPlainLimits(rest);
   await loadWellwritten(wasmUrl === undefined ? {} : { wasmUrl });
   return new GuardedDevice(await awaitWasm(({ WasmDevice }) => WasmDevice.create(device)));
 }
@@ -466,22 +485,58 @@ export async function createGuardedDevice(
 const ACCESSES: ReadonlySet<unknown> = new Set<Access>(["read", "write", "read-write"]);
 
 function rawOf(what: string, source: GuardedBuffer | Slice): WasmSlice {
-  if (source instanceof Slice) return source.raw;
-  demand(source instanceof GuardedBuffer, what, source, "a buffer or slice of this package");
-  return source.whole().raw;
+  const slice = source instanceof GuardedBuffer ? source.whole() : source;
+  const raw: unknown = slice instanceof Slice && slice.raw;
+  demand(raw instanceof wasm().WasmSlice, what, source, "a buffer or slice of this package");
+  return raw;
 }
 
 /**
- * Runs a host kernel on arrays that are still there afterwards: one that it transferred away has no words to keep, and
- * one that it put in another's place is not looked at.
+ * Runs a host kernel so that wasm, which called it, sees nothing of what it is made of: it throws a plain error or
+ * returns nothing, and leaves plain arrays. One that it transferred away has no words to keep, and one that it put in
+ * another's place is not looked at.
  */
-function keepingArrays(run: HostKernel["run"]): HostKernel["run"] {
+function guarded(run: HostKernel["run"]): HostKernel["run"] {
   return (buffers, workgroups) => {
-    const returned = run([...buffers], workgroups);
-    const gone = buffers.findIndex(({ length }) => length === 0);
-    if (gone >= 0) throw new Error(`it transferred the array of binding ${gone} away`);
-    return returned;
+    try {
+      const returned: unknown = run([...buffers], workgroups);
+      if (isThenable(returned))
+        throw new Error("it returned a promise; a host kernel must have finished when it returns");
+    } catch (thrown) {
+      throw new Error(saidBy(thrown));
+    }
+    for (const [index, buffer] of buffers.entries()) {
+      const words = realWords(buffer);
+      if (words === undefined) throw new Error(`it transferred the array of binding ${index} away`);
+      buffers[index] = words;
+    }
   };
+}
+
+/** What was thrown, in a text; an object's own code may be asked, and may throw in its turn. */
+function saidBy(thrown: unknown): string {
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown);
+  } catch {
+    return "it threw something that cannot be shown";
+  }
+}
+
+/** The options with nothing in them that has code of its own, which would run in the middle of wasm. */
+function withPlainLimits(options: GuardedDeviceOptions): GuardedDeviceOptions {
+  for (const [name, value] of Object.entries(options))
+    if (name !== "requiredLimits") demand(!isObject(value), name, value, "a plain value");
+  const { requiredLimits } = options;
+  if (!isObject(requiredLimits)) return options;
+  demand(!Array.isArray(requiredLimits), "requiredLimits", requiredLimits, "an object");
+  const limits = { ...requiredLimits };
+  for (const [name, value] of Object.entries(limits))
+    demand(!isObject(value), `requiredLimits.${name}`, value, "a number");
+  return { ...options, requiredLimits: limits };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
 }
 
 function demandOptions(options: unknown): void {
@@ -497,8 +552,7 @@ function labelIn(options: { label?: string }): string | undefined {
 
 function isThenable(value: unknown): boolean {
   return (
-    typeof value === "object" &&
-    value !== null &&
+    (isObject(value) || typeof value === "function") &&
     "then" in value &&
     typeof value.then === "function"
   );

@@ -4,18 +4,36 @@ import { WellwrittenError } from "./wellwritten-error.ts";
 
 let loading: Promise<void> | undefined;
 let loaded = false;
-/** What every call is told after a panic: the instance is in an unknown state, and there is no other in this thread. */
+/** What every call is told after the end: the instance is in an unknown state, and there is no other in this thread. */
 let ended: WellwrittenError | undefined;
-/** Tells those who wait for wasm; after a panic nobody else would. */
+/** Tells those who wait for wasm; after the end nobody else would. */
 const waiting = new Set<(error: WellwrittenError) => void>();
+/** What a call threw and nobody has looked at yet: where the stack has run out, looking at it throws in its turn. */
+let unseen: { readonly thrown: unknown } | undefined;
 
-function end(message: string): void {
-  // A panic after the first one is of its making.
-  if (ended !== undefined) return;
-  const happened = `The wasm module of this thread failed and cannot go on; reload the page. ${message}`;
-  ended = new WellwrittenError("INTERNAL", happened, { name: "panic", stack: null });
+/** May be cut short where the stack runs out, and is then done again. */
+function end(happened: string, context: unknown = { name: "panic", stack: null }): void {
+  // What fails after the first failure is of its making.
+  ended ??= new WellwrittenError(
+    "INTERNAL",
+    `The wasm module of this thread failed and cannot go on; reload the page. ${happened}`,
+    context,
+  );
   for (const reject of waiting) reject(ended);
   waiting.clear();
+}
+
+/**
+ * The error to throw for what a call threw. Wasm returns its errors, which have a code; anything else went through its
+ * frames without unwinding them (a trap, or the stack ran out), and left borrowed what they had borrowed.
+ */
+function errorFrom(thrown: unknown): WellwrittenError {
+  if (unseen !== undefined) {
+    const { code, message, context } = WellwrittenError.from(unseen.thrown);
+    if (code === "INTERNAL") end(`${(context as { name: string }).name}: ${message}`, context);
+    unseen = undefined;
+  }
+  return ended ?? WellwrittenError.from(thrown);
 }
 
 /**
@@ -26,7 +44,7 @@ function end(message: string): void {
 export function loadWellwritten(options: LoadOptions = {}): Promise<void> {
   loading ??= startWasm(start, "wellwritten_page_bg.wasm", options).then(
     () => {
-      glue.onPanic(end);
+      glue.onPanic((message: string) => end(message));
       loaded = true;
     },
     (thrown: unknown) => {
@@ -37,7 +55,10 @@ export function loadWellwritten(options: LoadOptions = {}): Promise<void> {
   return loading;
 }
 
-/** The wasm exports of this thread; throws `NOT_LOADED` before {@link loadWellwritten} has resolved. */
+/**
+ * The wasm exports of this thread; throws `NOT_LOADED` before {@link loadWellwritten} has resolved, and the first
+ * failure after the end.
+ */
 export function wasm(): typeof glue {
   if (!loaded) {
     throw new WellwrittenError(
@@ -45,24 +66,33 @@ export function wasm(): typeof glue {
       "The wasm module is not loaded in this thread yet: await loadWellwritten() first.",
     );
   }
+  if (unseen !== undefined) errorFrom(unseen.thrown);
+  if (ended !== undefined) throw ended;
   return glue;
 }
 
 /**
- * Calls into wasm; whatever it throws leaves as a `WellwrittenError`. After a panic (code `INTERNAL`) every call throws
- * the first one's message.
+ * Calls into wasm; whatever it throws leaves as a `WellwrittenError`. What `work` throws without a code ends the module,
+ * so arguments, which may have code of their own, are looked into before. After that, as after a panic, every call
+ * throws the first failure (code `INTERNAL`).
  */
 export function callWasm<T>(work: (exports: typeof glue) => T): T {
   const exports = wasm();
-  if (ended !== undefined) throw ended;
   try {
     return work(exports);
   } catch (thrown) {
-    throw ended ?? WellwrittenError.from(thrown);
+    // No call may come before this: see `unseen`.
+    unseen ??= { thrown };
+    throw errorFrom(thrown);
   }
 }
 
-/** As {@link callWasm}, for work that wasm goes on with: it begins in the caller's turn, and a panic ends the waiting. */
+/** Frees what wasm holds for `held`; after the end there is nothing to give back, and nobody to take it. */
+export function freeWasm(held: { free(): void }): void {
+  if (ended === undefined) callWasm(() => held.free());
+}
+
+/** As {@link callWasm}, for work that wasm goes on with: it begins in the caller's turn, and the module's end ends the waiting. */
 export function awaitWasm<T>(work: (exports: typeof glue) => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     waiting.add(reject);

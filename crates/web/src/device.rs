@@ -36,9 +36,19 @@ impl WasmDevice {
 fn running<T>(flag: &Cell<bool>, work: impl FnOnce() -> T) -> WebResult<T> {
     refuse_while(flag)?;
     flag.set(true);
-    let done = work();
-    flag.set(false);
-    Ok(done)
+    let _running = Running { flag };
+    Ok(work())
+}
+
+/// A launch or a replay under way, until it is dropped: whichever way `work` is left, the device is free again.
+struct Running<'flag> {
+    flag: &'flag Cell<bool>,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.flag.set(false);
+    }
 }
 
 /// A host kernel runs in the middle of a launch: it cannot call the device.
@@ -316,11 +326,11 @@ impl WasmDevice {
         }
     }
 
-    /// Runs a kernel. Throws only for what can be told before encoding.
+    /// Runs a kernel over `bindings`, which it takes. Throws only for what can be told before encoding.
     pub fn launch(
         &self,
         kernel: &WasmKernel,
-        bindings: &WasmBindings,
+        bindings: WasmBindings,
         x: f64,
         y: f64,
         z: f64,
@@ -387,8 +397,14 @@ impl WasmDevice {
     }
 
     /// Gets a new device generation.
-    pub async fn recover(&self) -> WebResult<()> {
-        Ok(self.open()?.recover().await?)
+    #[wasm_bindgen(unchecked_return_type = "Promise<void>")]
+    pub fn recover(&self) -> WebResult<Promise> {
+        // As `read`: in a host kernel, a body that begins later would find that the launch is over.
+        let device = self.open()?.clone();
+        Ok(future_to_promise(async move {
+            device.recover().await.map_err(WebError::from)?;
+            Ok(JsValue::UNDEFINED)
+        }))
     }
 
     /// Destroys the device for good.
@@ -398,25 +414,20 @@ impl WasmDevice {
     }
 }
 
+/// Runs a host kernel; `run` throws plain errors only and leaves plain arrays, as the package sees to.
 fn run_host_kernel(run: &Function, launch: &mut HostLaunch<'_>) -> Result<(), HostKernelError> {
     let buffers = Array::new();
     for index in 0..launch.binding_count() {
         buffers.push(&Uint32Array::from(launch.words(index)?).into());
     }
     let workgroups: Array = launch.workgroups().into_iter().map(JsValue::from).collect();
-    let returned = run
-        .call2(&JsValue::UNDEFINED, &buffers, &workgroups)
+    run.call2(&JsValue::UNDEFINED, &buffers, &workgroups)
         .map_err(|thrown| {
             let message = thrown
                 .dyn_ref::<js_sys::Error>()
                 .map_or_else(|| format!("{thrown:?}"), |error| error.message().into());
             HostKernelError::Failed(message)
         })?;
-    if returned.is_instance_of::<Promise>() {
-        return Err(HostKernelError::Failed(
-            "it returned a promise; a host kernel must have finished when it returns".to_owned(),
-        ));
-    }
     for (index, buffer) in buffers.iter().enumerate() {
         if launch.access(index)?.writes() {
             let words: Uint32Array = buffer.unchecked_into();
