@@ -37,6 +37,7 @@ mod exit_status;
 mod file_name;
 mod input_file;
 mod new_file;
+mod printable;
 mod progress_line;
 mod readable_bytes;
 

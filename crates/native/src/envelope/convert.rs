@@ -49,11 +49,11 @@ fn write(
     let head = read_head(&mut input).map_err(|error| CommandError::from_stream(error, path))?;
     let mut file = NewFile::create(&arguments.output, arguments.force)?;
     let file_bytes = {
-        let mut line = ProgressLine::new(console, format!("verifying {}", shown(path)));
+        let mut line = ProgressLine::new(console, &format!("verifying {}", shown(path)));
         let mut last_bytes = 0;
         convert(&mut input, to, &mut file, &mut |progress| {
             if progress.done_bytes < last_bytes {
-                line.next(format!("writing {}", arguments.output.display()));
+                line.next(&format!("writing {}", arguments.output.display()));
             }
             last_bytes = progress.done_bytes;
             line.show(progress);

@@ -69,7 +69,7 @@ fn extract(
     let (folder, files) = create_files(arguments, &head)?;
     if head.version == EnvelopeVersion::One {
         // Its footer vouches for the table only together with every payload.
-        let mut line = ProgressLine::new(console, format!("verifying {}", shown(path)));
+        let mut line = ProgressLine::new(console, &format!("verifying {}", shown(path)));
         let verified = verify(&mut input, &mut |progress| line.show(progress)).map_err(failed)?;
         if verified != head {
             return Err(CommandError::Changed);
@@ -80,7 +80,7 @@ fn extract(
         let byte_length = match payload {
             Some(entry) => {
                 let doing = format!("extracting {} from {}", entry.name, shown(path));
-                let mut line = ProgressLine::new(console, doing);
+                let mut line = ProgressLine::new(console, &doing);
                 copy_payload(
                     &mut input,
                     head.version,

@@ -43,7 +43,7 @@ fn inspect(path: &Path, console: &mut Console, report: &mut Report) -> Result<()
     let mut input = InputFile::open(path)?;
     let failed = |error| CommandError::from_stream(error, path);
     let layout = {
-        let mut line = ProgressLine::new(console, format!("inspecting {}", shown(path)));
+        let mut line = ProgressLine::new(console, &format!("inspecting {}", shown(path)));
         describe_source(&mut input, &mut |progress| line.show(progress)).map_err(failed)?
     };
     let manifest = read_manifest(&mut input, &layout);
@@ -65,7 +65,7 @@ fn inspect(path: &Path, console: &mut Console, report: &mut Report) -> Result<()
         return Ok(());
     }
     // The layout has the reason in words; this finds it again with its offset and both values.
-    let mut line = ProgressLine::new(console, format!("verifying {}", shown(path)));
+    let mut line = ProgressLine::new(console, &format!("verifying {}", shown(path)));
     verify(&mut input, &mut |progress| line.show(progress)).map_err(failed)?;
     Err(CommandError::Changed)
 }

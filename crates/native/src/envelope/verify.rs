@@ -78,7 +78,7 @@ pub fn run(arguments: &VerifyArguments, console: &mut Console) -> ExitStatus {
 
 fn judge(path: &Path, console: &Console) -> Result<Identity, CommandError> {
     let mut input = InputFile::open(path)?;
-    let mut line = ProgressLine::new(console, format!("verifying {}", shown(path)));
+    let mut line = ProgressLine::new(console, &format!("verifying {}", shown(path)));
     let EnvelopeHead {
         version,
         manifest,

@@ -5,8 +5,10 @@
 mod closed_streams;
 mod convert;
 mod extract;
+mod halted;
 mod inspect;
 mod large_files;
+mod progress;
 mod readme;
 mod reference_fixture;
 mod sample_file;

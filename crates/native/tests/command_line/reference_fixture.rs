@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::sample_file::{Folder, flip};
 use crate::wellwritten::envelope;
