@@ -185,10 +185,30 @@ test("a wrong argument of any kind is a typed error, and nothing has changed", a
       }
       calls["write of words"] = () => device.write(buffer, new Uint32Array(1024));
       calls["write of a list"] = () => device.write(buffer, Array(1024).fill(1));
+      const gone = new Uint8Array(1024);
+      structuredClone(gone.buffer, { transfer: [gone.buffer] });
+      calls["write of what is gone"] = () => device.write(buffer, gone);
+      const tagged = { [Symbol.toStringTag]: "Uint8Array", length: 1024 };
+      calls["write of a tag"] = () => device.write(buffer, tagged);
+      const long = Object.defineProperty(new Uint8Array(4), "length", { value: 1024 });
+      calls["write of a length"] = () => device.write(buffer, long);
       calls["write of less"] = () => device.write(buffer, new Uint8Array(1020));
       calls["copy of less"] = () => device.copy(buffer.slice(0, 512), copy);
       calls["access unknown"] = launch([{ slice: buffer, access: "scribble" }], [1]);
       calls["no workgroups"] = launch([write(buffer)], [0]);
+      calls["a hole in the bindings"] = launch(Array(1), [1]);
+      calls["a hole in the workgroups"] = launch([write(buffer)], Array(3));
+      const forged = (real) => Object.create(Object.getPrototypeOf(real));
+      calls["kernel that was not made"] = () => device.launch(forged(set), [write(buffer)], [1]);
+      calls["slice that was not made"] = () => device.taint(forged(buffer.whole()));
+      const throwing = {
+        get field() {
+          throw new Error("in the middle of wasm");
+        },
+      };
+      calls["backend that throws"] = () => createGuardedDevice({ backend: throwing });
+      calls["limit that throws"] = () =>
+        createGuardedDevice({ backend, requiredLimits: { maxBufferSize: throwing } });
       calls["four workgroups"] = launch([write(buffer)], [1, 1, 1, 1]);
       calls["empty binding"] = launch([write(buffer.slice(256, 256))], [1]);
       const form = backend === "cpu" ? { wgsl: "fn f() {}" } : { run: () => {} };
@@ -465,6 +485,61 @@ test("a window records what runs and replays it as one unit; what is wrong with 
   }
 });
 
+test("what is written is what the array holds, whatever it says of itself and wherever it was made", async () => {
+  const found = await page.evaluate(async () => {
+    const { backends, bytesOf, open, ask, outcome } = await import("/kernels.js");
+    class Liar extends Uint8Array {
+      get length() {
+        return 16;
+      }
+      get byteLength() {
+        return 16;
+      }
+      get byteOffset() {
+        return 0;
+      }
+    }
+    const frame = document.body.appendChild(document.createElement("iframe"));
+    const Foreign = frame.contentWindow.Uint8Array;
+    const results = {};
+    for (const backend of backends) {
+      const { device } = await open(backend);
+      const buffer = device.alloc(16);
+      const told = async (call) => (await outcome(call))?.code ?? (await ask(device, buffer));
+      device.write(buffer, bytesOf(7, 7, 7, 7));
+      const { write: alone } = device;
+      const memory = bytesOf(0, 1, 2, 3, 4, 5).buffer;
+      results[backend] = {
+        short: await told(() => device.write(buffer, new Liar(4))),
+        none: await told(() => device.write(buffer, new Liar(0))),
+        untouched: await ask(device, buffer),
+        liar: await told(() => device.write(buffer, new Liar(memory, 4, 16))),
+        foreign: await told(() => device.write(buffer, new Foreign(bytesOf(9, 8, 7, 6)))),
+        // No error of ours, and nothing has ended: the device goes on.
+        alone: await told(async () => alone(buffer, new Uint8Array(16))),
+        after: await ask(device, buffer),
+      };
+      device.close();
+    }
+    frame.remove();
+    return results;
+  });
+  for (const backend of BACKENDS)
+    assert.deepEqual(
+      found[backend],
+      {
+        short: "INVALID_ARGUMENT",
+        none: "INVALID_ARGUMENT",
+        untouched: [7, 7, 7, 7],
+        liar: [1, 2, 3, 4],
+        foreign: [9, 8, 7, 6],
+        alone: [9, 8, 7, 6],
+        after: [9, 8, 7, 6],
+      },
+      backend,
+    );
+});
+
 test("memory figures tell live bytes from those that pages take, and trim gives the pages back", async () => {
   const found = await page.evaluate(async () => {
     const { backends, open } = await import("/kernels.js");
@@ -529,6 +604,7 @@ test("events: what settles, is lost and recovers is told, and listeners may use 
       device.launch(kernel("set 4"), [write(buffer)], [1]);
       await device.settled();
       device.lose();
+      const during = told.length;
       device.lose();
       const refused = (await ask(device, buffer)).context.failures[0].kind;
       const codes = [];
@@ -550,7 +626,7 @@ test("events: what settles, is lost and recovers is told, and listeners may use 
       device.close();
       const ended = (await outcome(() => device.recover())).code;
       results[backend] = { heard, settled, told, inside: (await inside).code, refused };
-      Object.assign(results[backend], { codes, works, old, generation, ended });
+      Object.assign(results[backend], { during, codes, works, old, generation, ended });
     }
     return results;
   });
@@ -560,6 +636,7 @@ test("events: what settles, is lost and recovers is told, and listeners may use 
       {
         heard: backend === "webgpu",
         settled: 0,
+        during: 0,
         told: [
           ["lost", true],
           ["recovered", null],
@@ -723,9 +800,38 @@ test("host kernels: copies of their bindings, failures in their own words, no wa
       throw "just words";
     });
     answers.promised = await failing("promised", async () => {});
+    answers.thenable = await failing("thenable", () => ({
+      // biome-ignore lint/suspicious/noThenProperty: that is what is tested.
+      then() {},
+    }));
+    const frame = document.body.appendChild(document.createElement("iframe"));
+    const ForeignPromise = frame.contentWindow.Promise;
+    answers.foreign = await failing("foreign", () => ForeignPromise.resolve());
+    frame.remove();
+    class Unspeakable extends Error {
+      get message() {
+        throw new Error("in the middle of wasm");
+      }
+    }
+    answers.unspeakable = await failing("unspeakable", () => {
+      throw new Unspeakable();
+    });
+    answers.endless = await failing("endless", function endless() {
+      endless();
+    });
     answers.moved = await failing("moved", ([, to]) => {
       structuredClone(to.buffer, { transfer: [to.buffer] });
     });
+    answers.hidden = await failing("hidden", ([, to]) => {
+      structuredClone(to.buffer, { transfer: [to.buffer] });
+      Object.defineProperty(to, "length", { value: 4 });
+    });
+    run("longer", ([, to]) => {
+      to.fill(6);
+      Object.defineProperty(to, "length", { value: 5 });
+    });
+    answers.longer = await ask(device, b);
+    device.write(b, bytesOf(0, 0, 0, 0));
     run("replaced", (arrays) => {
       arrays[1] = "nothing like it";
     });
@@ -738,6 +844,8 @@ test("host kernels: copies of their bindings, failures in their own words, no wa
       launch: () => run("inner", () => {}),
       replay: () => graph.replay(),
       window: () => device.window(() => {}),
+      settled: () => device.settled(),
+      recover: () => device.recover(),
       lose: () => device.lose(),
       close: () => device.close(),
       memory: () => device.memory(),
@@ -762,20 +870,27 @@ test("host kernels: copies of their bindings, failures in their own words, no wa
     other.device.close();
     return answers;
   });
-  const { inside, thrown, text, promised, moved, ...rest } = found;
+  const { inside, thrown, text, promised, moved, ...others } = found;
+  const { thenable, foreign, unspeakable, endless, hidden, ...rest } = others;
   assert.deepEqual(rest, {
     sum: [24, 48, 72, 96],
     input: [1, 2, 3, 4],
+    longer: [6, 6, 6, 6],
     replaced: [0, 0, 0, 0],
     elsewhere: 4,
     input2: [1, 2, 3, 4],
     spare: "BAD_HANDLE",
   });
-  for (const [code] of [thrown, text, promised, moved]) assert.equal(code, "UNWRITTEN");
+  const failures = [thrown, text, promised, moved, thenable, foreign, unspeakable, endless, hidden];
+  for (const [code, message] of failures) assert.equal(code, "UNWRITTEN", message);
   assert.match(thrown[1], /`thrown`.*no such luck/);
   assert.match(text[1], /`text`.*just words/);
   assert.match(promised[1], /`promised`.*promise/);
   assert.match(moved[1], /`moved`.*binding 1 away/);
+  for (const [, message] of [thenable, foreign]) assert.match(message, /returned a promise/);
+  assert.match(unspeakable[1], /`unspeakable`.*cannot be shown/);
+  assert.match(endless[1], /`endless`.*call stack/);
+  assert.match(hidden[1], /`hidden`.*binding 1 away/);
   assert.deepEqual([...new Set(Object.values(inside))], ["BUSY"], JSON.stringify(inside));
 });
 
