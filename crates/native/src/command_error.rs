@@ -77,6 +77,22 @@ pub enum CommandError {
         /// What it is.
         found: &'static str,
     },
+    /// The output is spelled as a folder, and what is to be written is a file.
+    #[error("{} names a folder, and a file is to be written", path.display())]
+    OutputNamesAFolder {
+        /// The output.
+        path: PathBuf,
+    },
+    /// In the output's folder no file can be created.
+    #[error("{} cannot be written: no file can be created in the folder {}: {source}", path.display(), folder.display())]
+    OutputFolder {
+        /// The output.
+        path: PathBuf,
+        /// Its folder.
+        folder: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The output could not be written. What was there before is there still.
     #[error("{} cannot be written: {source}", path.display())]
     Write {
@@ -108,6 +124,8 @@ impl CommandError {
             | Self::TooLarge { .. }
             | Self::OutputExists { .. }
             | Self::OutputNotAFile { .. }
+            | Self::OutputNamesAFolder { .. }
+            | Self::OutputFolder { .. }
             | Self::Write { .. } => ExitStatus::Io,
         }
     }
@@ -124,10 +142,23 @@ impl CommandError {
             Self::TooLarge { .. } => "too-large",
             Self::NoSuchPayload { .. } => "no-such-payload",
             Self::OutputExists { .. } => "output-exists",
-            Self::OutputNotAFile { .. } => "output-not-a-file",
-            Self::Write { .. } => "write",
+            Self::OutputNotAFile { .. } | Self::OutputNamesAFolder { .. } => "output-not-a-file",
+            Self::OutputFolder { .. } | Self::Write { .. } => "write",
         }
     }
+
+    /// Whether it says something about the file that was read, which no longer holds if that file has changed.
+    pub const fn is_about_the_input(&self) -> bool {
+        !matches!(
+            self,
+            Self::OutputExists { .. }
+                | Self::OutputNotAFile { .. }
+                | Self::OutputNamesAFolder { .. }
+                | Self::OutputFolder { .. }
+                | Self::Write { .. }
+        )
+    }
+
     /// The error of a streaming operation that wrote nothing, or wrote to `output`.
     pub fn from_stream(error: StreamError, output: &Path) -> Self {
         match error {

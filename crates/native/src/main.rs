@@ -15,7 +15,10 @@
 //! # Invariants
 //!
 //! - An input is never written to. An output appears under its name when it is complete, durable and
-//!   verified, in one step ([`new_file::NewFile`]), and never over a file that nobody said to replace.
+//!   verified, in one step ([`new_file::NewFile`]), and never over a file that nobody said to replace. Several
+//!   appear together or not at all ([`publication::publish_all`]).
+//! - What is said of a file holds of it as it was opened: one that is written to meanwhile is `changed`
+//!   ([`input_file::InputFile::unless_changed`]).
 //! - No file's content or name reaches a terminal as a control character.
 //! - Bad input, a full disk and a closed pipe end in an exit status, never in a panic.
 //!
@@ -39,6 +42,7 @@ mod input_file;
 mod new_file;
 mod printable;
 mod progress_line;
+mod publication;
 mod readable_bytes;
 
 use std::process::ExitCode;

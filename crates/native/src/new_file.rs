@@ -1,9 +1,11 @@
 //! [`NewFile`]: a file that appears under its name when it is complete, and not before.
 
-use std::fs::{File, Permissions};
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, openat};
@@ -15,7 +17,7 @@ use crate::input_file::other_than_a_file;
 /// Where Linux shows a process its open files; a file without a name is given one through it.
 const OPEN_FILES: &str = "/proc/self/fd";
 /// What the name of a file in progress begins with, where it needs one.
-const PREFIX: &str = ".wellwritten-";
+pub const PREFIX: &str = ".wellwritten-";
 
 /// A file in progress, in the folder of its target.
 ///
@@ -37,11 +39,20 @@ impl NewFile {
     /// Begins a file. With `replaces`, a regular file that has the name already stays until the new one
     /// takes its place; without, it is refused, now and when the new one is complete.
     pub fn create(target: &Path, replaces: bool) -> Result<Self, CommandError> {
+        Self::create_in(folder_of(target), target, replaces)
+    }
+
+    /// The same, in progress in another folder of the same file system: that of the target need not exist
+    /// before the file is published.
+    pub fn create_in(folder: &Path, target: &Path, replaces: bool) -> Result<Self, CommandError> {
         check_target(target, replaces)?;
-        let folder = folder_of(target);
         let content = match nameless(folder) {
             Some(file) => Content::Nameless(file),
-            None => Content::Named(named(folder).map_err(|source| write_error(target, source))?),
+            None => Content::Named(named(folder).map_err(|source| CommandError::OutputFolder {
+                path: target.to_owned(),
+                folder: folder.to_owned(),
+                source,
+            })?),
         };
         Ok(Self {
             content,
@@ -55,40 +66,58 @@ impl NewFile {
         &self.target
     }
 
+    /// Whether it may take the place of a file that is there.
+    pub fn replaces(&self) -> bool {
+        self.replaces
+    }
+
     /// An error of writing to it.
     pub fn error(&self, source: io::Error) -> CommandError {
         write_error(&self.target, source)
     }
 
-    /// Makes the content durable, then gives the file its name, in one step.
-    pub fn publish(self) -> Result<PathBuf, CommandError> {
+    /// What tells this file from every other, whatever its name: its device and its number there.
+    pub fn identity(&self) -> io::Result<(u64, u64)> {
+        let metadata = self.content.file().metadata()?;
+        Ok((metadata.dev(), metadata.ino()))
+    }
+
+    /// Makes the content durable; not yet the name.
+    pub fn sync(&self) -> Result<(), CommandError> {
+        let synced = self.content.file().sync_all();
+        synced.map_err(|source| self.error(source))
+    }
+
+    /// Whether its name can be given now: between the first look and now somebody may have taken it.
+    pub fn check_target(&self) -> Result<(), CommandError> {
+        check_target(&self.target, self.replaces)
+    }
+
+    /// Gives the file its name, in one step.
+    pub fn name(self) -> Result<(), CommandError> {
         let Self {
             content,
             target,
             replaces,
         } = self;
-        // Between the first look and now somebody may have taken the name.
-        check_target(&target, replaces)?;
-        match content.publish(&target, replaces) {
-            Ok(()) => Ok(target),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Err(CommandError::OutputExists { path: target })
-            }
-            Err(error) => Err(write_error(&target, error)),
-        }
+        content
+            .name(&target, replaces)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists => CommandError::OutputExists { path: target },
+                _ => write_error(&target, error),
+            })
     }
 }
 
 impl Content {
-    fn file(&mut self) -> &mut File {
+    fn file(&self) -> &File {
         match self {
             Self::Nameless(file) => file,
-            Self::Named(file) => file.as_file_mut(),
+            Self::Named(file) => file.as_file(),
         }
     }
 
-    fn publish(mut self, target: &Path, replaces: bool) -> io::Result<()> {
-        self.file().sync_all()?;
+    fn name(self, target: &Path, replaces: bool) -> io::Result<()> {
         match self {
             Self::Nameless(file) if replaces => Builder::new()
                 .prefix(PREFIX)
@@ -110,7 +139,7 @@ impl Content {
 
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.content.file().write(bytes)
+        (&mut self.content.file()).write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -135,13 +164,12 @@ fn nameless(folder: &Path) -> Option<File> {
     Some(File::from(descriptor))
 }
 
-/// A file with a name of its own. Readable for whom the user's mask says, as if it had been created under
-/// its final name.
+/// A file with a name of its own. It is created as any file is, so it is readable for whom the user's mask
+/// says, and an error is the system's alone: `tempfile_in` would tell the name in progress.
 fn named(folder: &Path) -> io::Result<NamedTempFile> {
     Builder::new()
         .prefix(PREFIX)
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder)
+        .make_in(folder, |path| File::create_new(path))
 }
 
 /// Gives a nameless file a name that nothing has.
@@ -151,7 +179,8 @@ fn name(file: &File, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn folder_of(target: &Path) -> &Path {
+/// The folder that a file is in.
+pub fn folder_of(target: &Path) -> &Path {
     match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -159,10 +188,17 @@ fn folder_of(target: &Path) -> &Path {
 }
 
 fn check_target(target: &Path, replaces: bool) -> Result<(), CommandError> {
-    let Ok(metadata) = target.symlink_metadata() else {
-        return Ok(());
-    };
     let path = target.to_owned();
+    let Ok(metadata) = target.symlink_metadata() else {
+        // `new/` and `new/.` are a file's name only to those who do not look at the end.
+        let spelled = target.as_os_str().as_bytes();
+        let is_a_file = |name: &OsStr| spelled.ends_with(name.as_bytes());
+        return if target.file_name().is_some_and(is_a_file) {
+            Ok(())
+        } else {
+            Err(CommandError::OutputNamesAFolder { path })
+        };
+    };
     match other_than_a_file(&metadata) {
         Some(found) => Err(CommandError::OutputNotAFile { path, found }),
         None if replaces => Ok(()),
@@ -207,7 +243,7 @@ mod tests {
         }
         for mut file in both_kinds(&target, false) {
             file.write_all(b"whole").unwrap();
-            file.publish().unwrap();
+            file.name().unwrap();
             assert_eq!(fs::read(&target).unwrap(), b"whole");
             assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "published");
             fs::remove_file(&target).unwrap();
@@ -222,13 +258,13 @@ mod tests {
             file.write_all(b"new").unwrap();
             fs::write(&target, b"old").unwrap();
             // Past the check, the step that names the file must refuse as well.
-            let refusal = file.content.publish(&target, false).unwrap_err();
+            let refusal = file.content.name(&target, false).unwrap_err();
             assert_eq!(refusal.kind(), io::ErrorKind::AlreadyExists);
             assert_eq!(fs::read(&target).unwrap(), b"old");
         }
         for mut file in both_kinds(&target, true) {
             file.write_all(b"new").unwrap();
-            file.publish().unwrap();
+            file.name().unwrap();
             assert_eq!(fs::read(&target).unwrap(), b"new");
             fs::write(&target, b"old").unwrap();
         }

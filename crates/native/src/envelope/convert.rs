@@ -15,6 +15,7 @@ use crate::file_name::{FileName, shown};
 use crate::input_file::InputFile;
 use crate::new_file::NewFile;
 use crate::progress_line::ProgressLine;
+use crate::publication::publish_all;
 use crate::readable_bytes::readable_bytes;
 
 /// What the command did; everything null where it did nothing.
@@ -46,21 +47,11 @@ fn write(
 ) -> Result<(), CommandError> {
     let (path, to) = (&arguments.file, arguments.to.into());
     let mut input = InputFile::open(path)?;
-    let head = read_head(&mut input).map_err(|error| CommandError::from_stream(error, path))?;
-    let mut file = NewFile::create(&arguments.output, arguments.force)?;
-    let file_bytes = {
-        let mut line = ProgressLine::new(console, &format!("verifying {}", shown(path)));
-        let mut last_bytes = 0;
-        convert(&mut input, to, &mut file, &mut |progress| {
-            if progress.done_bytes < last_bytes {
-                line.next(&format!("writing {}", arguments.output.display()));
-            }
-            last_bytes = progress.done_bytes;
-            line.show(progress);
-        })
-    };
-    let file_bytes = file_bytes.map_err(|error| command_error(error, &head, &file))?;
-    let output = file.publish()?;
+    let converted = write_new_file(arguments, &mut input, console);
+    // Before the new file has its name: it may be half of one file and half of another.
+    let (head, file, file_bytes) = input.unless_changed(converted)?;
+    let output = arguments.output.as_path();
+    publish_all(vec![file], None)?;
 
     console.say(&format!(
         "{}: version {}, {}",
@@ -77,12 +68,35 @@ fn write(
         console.say("The file has that version already: this is a copy, byte for byte.");
     }
     *report = Report {
-        output: Some(output.as_path().into()),
+        output: Some(output.into()),
         from_version: Some(head.version),
         to_version: Some(to),
         file_bytes: Some(U64(file_bytes)),
     };
     Ok(())
+}
+
+/// The new file, which has no name yet, its length, and what the old one says.
+fn write_new_file(
+    arguments: &ConvertArguments,
+    input: &mut InputFile,
+    console: &Console,
+) -> Result<(EnvelopeHead, NewFile, u64), CommandError> {
+    let (path, output) = (&arguments.file, &arguments.output);
+    let head = read_head(input).map_err(|error| CommandError::from_stream(error, path))?;
+    let mut file = NewFile::create(output, arguments.force)?;
+    let mut line = ProgressLine::new(console, &format!("verifying {}", shown(path)));
+    let mut last_bytes = 0;
+    let to = arguments.to.into();
+    let converted = convert(input, to, &mut file, &mut |progress| {
+        if progress.done_bytes < last_bytes {
+            line.next(&format!("writing {}", output.display()));
+        }
+        last_bytes = progress.done_bytes;
+        line.show(progress);
+    });
+    let file_bytes = converted.map_err(|error| command_error(error, &head, &file))?;
+    Ok((head, file, file_bytes))
 }
 
 fn command_error(error: ConvertError, head: &EnvelopeHead, output: &NewFile) -> CommandError {

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value;
 use wellwritten_envelope::{
-    EnvelopeLayout, LayoutPart, MAX_STREAMED_HEAD_BYTES, Manifest, PartKind, PartState, ReadAt,
-    describe_source, parse_strict_json, verify,
+    EnvelopeLayout, LayoutPart, MAX_STREAMED_HEAD_BYTES, Manifest, PartKind, PartState, Progress,
+    ReadAt, describe_source, parse_strict_json, verify,
 };
 
 use super::finish;
@@ -41,12 +41,13 @@ pub fn run(arguments: &InspectArguments, console: &mut Console) -> ExitStatus {
 
 fn inspect(path: &Path, console: &mut Console, report: &mut Report) -> Result<(), CommandError> {
     let mut input = InputFile::open(path)?;
-    let failed = |error| CommandError::from_stream(error, path);
-    let layout = {
-        let mut line = ProgressLine::new(console, &format!("inspecting {}", shown(path)));
-        describe_source(&mut input, &mut |progress| line.show(progress)).map_err(failed)?
-    };
-    let manifest = read_manifest(&mut input, &layout);
+    let found = look(path, &mut input, console);
+    // Layout and manifest were read one after the other, and are of one file only if it stayed as it was.
+    let Found {
+        layout,
+        manifest,
+        refusal,
+    } = input.unless_changed(found)?;
     let typed = manifest.clone();
     let typed = typed.and_then(|value| serde_json::from_value::<Manifest>(value).ok());
     for line in layout_lines(path, &layout) {
@@ -56,18 +57,80 @@ fn inspect(path: &Path, console: &mut Console, report: &mut Report) -> Result<()
     for line in manifest_lines(&layout, typed.as_ref()) {
         console.say(&line);
     }
-    let sound = layout.refusal.is_none();
     *report = Report {
         layout: Some(layout),
         manifest: typed.and(manifest),
     };
-    if sound {
-        return Ok(());
-    }
-    // The layout has the reason in words; this finds it again with its offset and both values.
-    let mut line = ProgressLine::new(console, &format!("verifying {}", shown(path)));
-    verify(&mut input, &mut |progress| line.show(progress)).map_err(failed)?;
-    Err(CommandError::Changed)
+    refusal.map_or(Ok(()), Err)
+}
+
+/// What a file holds.
+struct Found {
+    layout: EnvelopeLayout,
+    manifest: Option<Value>,
+    /// The first rule it breaks.
+    refusal: Option<CommandError>,
+}
+
+fn look(path: &Path, input: &mut InputFile, console: &Console) -> Result<Found, CommandError> {
+    let failed = |error| CommandError::from_stream(error, path);
+    let layout = {
+        let mut line = ProgressLine::new(console, &format!("inspecting {}", shown(path)));
+        let mut surveys = false;
+        describe_source(input, &mut |progress| {
+            let (pass, of_pass) = pass_of(progress);
+            if pass == Pass::Survey && !surveys {
+                surveys = true;
+                line.next(&format!("looking for what is sound in {}", shown(path)));
+            }
+            line.show(of_pass);
+        })
+        .map_err(failed)?
+    };
+    let manifest = read_manifest(input, &layout);
+    let refusal = if layout.refusal.is_some() {
+        // The layout has the reason in words; this finds it again with its offset and both values.
+        let mut line = ProgressLine::new(console, &format!("verifying {}", shown(path)));
+        let verified = verify(input, &mut |progress| line.show(progress)).map_err(failed);
+        let Err(refusal) = verified else {
+            return Err(CommandError::Changed);
+        };
+        Some(refusal)
+    } else {
+        None
+    };
+    Ok(Found {
+        layout,
+        manifest,
+        refusal,
+    })
+}
+
+/// One of the two passes of [`describe_source`] over a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pass {
+    /// As every reader reads it, up to the first broken rule.
+    Verification,
+    /// Over a damaged file only: what of it is sound.
+    Survey,
+}
+
+/// The pass that a report of both is about, and how far that one is: a sound file needs only the first, and
+/// is done when that is.
+fn pass_of(both: Progress) -> (Pass, Progress) {
+    let total_bytes = both.total_bytes / 2;
+    let (pass, done_bytes) = if both.done_bytes == both.total_bytes {
+        (Pass::Verification, total_bytes)
+    } else if both.done_bytes <= total_bytes {
+        (Pass::Verification, both.done_bytes)
+    } else {
+        (Pass::Survey, both.done_bytes - total_bytes)
+    };
+    let progress = Progress {
+        done_bytes,
+        total_bytes,
+    };
+    (pass, progress)
 }
 
 /// The manifest's JSON, if that part of the file is there and is JSON. Whether it is vouched for is the
@@ -156,5 +219,28 @@ fn manifest_lines(layout: &EnvelopeLayout, manifest: Option<&Manifest>) -> Vec<S
             lines
         }
         None => vec!["manifest: cannot be read".to_owned()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sound_file_is_done_at_the_end_of_the_first_pass() {
+        let pass = |done_bytes| {
+            let (pass, progress) = pass_of(Progress {
+                done_bytes,
+                total_bytes: 200,
+            });
+            assert_eq!(progress.total_bytes, 100);
+            (pass, progress.done_bytes)
+        };
+        assert_eq!(pass(0), (Pass::Verification, 0));
+        assert_eq!(pass(99), (Pass::Verification, 99));
+        assert_eq!(pass(100), (Pass::Verification, 100));
+        assert_eq!(pass(101), (Pass::Survey, 1));
+        assert_eq!(pass(199), (Pass::Survey, 99));
+        assert_eq!(pass(200), (Pass::Verification, 100));
     }
 }

@@ -79,12 +79,13 @@ pub fn run(arguments: &VerifyArguments, console: &mut Console) -> ExitStatus {
 fn judge(path: &Path, console: &Console) -> Result<Identity, CommandError> {
     let mut input = InputFile::open(path)?;
     let mut line = ProgressLine::new(console, &format!("verifying {}", shown(path)));
+    let verified = verify(&mut input, &mut |progress| line.show(progress))
+        .map_err(|error| CommandError::from_stream(error, path));
     let EnvelopeHead {
         version,
         manifest,
         entries,
-    } = verify(&mut input, &mut |progress| line.show(progress))
-        .map_err(|error| CommandError::from_stream(error, path))?;
+    } = input.unless_changed(verified)?;
     Ok(Identity {
         version,
         file_bytes: U64(input.length()),

@@ -218,3 +218,53 @@ fn a_disk_that_is_full_leaves_nothing() {
     );
     assert_eq!(folder.names(), ["large.flysess"]);
 }
+
+#[test]
+fn an_output_that_can_be_no_file_is_refused_first_and_in_words() {
+    let folder = Folder::new();
+    // Damaged, so that whatever is looked at later is another complaint.
+    let (path, layout) = folder.sample(1);
+    flip(&path, layout.payloads[0]);
+    let file = folder.file("file");
+    fs::write(&file, b"mine").unwrap();
+    for (name, code, said) in [
+        (
+            "missing/x",
+            "write",
+            "no file can be created in the folder {}/missing: No such file or directory",
+        ),
+        (
+            "file/x",
+            "write",
+            "no file can be created in the folder {}/file: Not a directory",
+        ),
+        (
+            "new/",
+            "output-not-a-file",
+            "new/ names a folder, and a file is to be written",
+        ),
+        (
+            "new/.",
+            "output-not-a-file",
+            "new/. names a folder, and a file is to be written",
+        ),
+        (
+            "../",
+            "output-not-a-file",
+            "is a directory, which is never replaced",
+        ),
+    ] {
+        let output = folder.file(name);
+        let json = convert(&path, "2", &["--json"], &output).json();
+        let message = json["error"]["message"].as_str().unwrap();
+        let said = said.replace("{}", folder.path().to_str().unwrap());
+        assert_eq!(
+            (&json["exitCode"], &json["error"]["code"]),
+            (&json!(3), &json!(code)),
+            "{json:#}"
+        );
+        assert!(message.contains(&said), "{message}");
+        assert!(!message.contains(".wellwritten-"), "{message}");
+    }
+    assert_eq!(folder.names(), ["file", "sample-1.flysess"]);
+}

@@ -23,14 +23,19 @@ pub fn long_file(folder: &Folder, version: u32) -> PathBuf {
 pub struct Halted(Child);
 
 impl Halted {
-    /// Starts a command on [`long_file`], and halts it. `prepare` undoes what an attempt did that was too slow:
+    /// Starts a command on [`long_file`], and halts it at its beginning. `prepare` undoes what an attempt did that was too slow:
     /// the command was done before it could be halted.
     pub fn start(command: &mut Command, prepare: impl Fn()) -> Self {
+        Self::start_after(2 << 20, command, prepare)
+    }
+
+    /// The same, when it has read so many bytes or some more.
+    pub fn start_after(read_bytes: u64, command: &mut Command, prepare: impl Fn()) -> Self {
         for _ in 0..50 {
             prepare();
             command.stdout(Stdio::piped());
             let mut child = command.spawn().unwrap();
-            while bytes_read(child.id()) < 2 << 20 && child.try_wait().unwrap().is_none() {
+            while bytes_read(child.id()) < read_bytes && child.try_wait().unwrap().is_none() {
                 thread::sleep(Duration::from_micros(200));
             }
             signal(&child, "STOP");

@@ -8,6 +8,7 @@ mod extract;
 mod halted;
 mod inspect;
 mod large_files;
+mod meanwhile;
 mod progress;
 mod readme;
 mod reference_fixture;
