@@ -48,7 +48,7 @@ impl Storage for CpuBackend {
     fn alloc(&mut self, size_bytes: u64) -> Result<PageId, DeviceError> {
         let page = PageId(self.next_page);
         self.next_page += 1;
-        self.pages.create(page, size_bytes);
+        self.pages.create(page, size_bytes)?;
         Ok(page)
     }
 
@@ -111,11 +111,7 @@ impl Backend for CpuBackend {
                 message: "the device was lost".to_owned(),
             })
         } else {
-            Ok(Copied::Bytes(self.pages.bytes(
-                copy.page,
-                copy.offset,
-                copy.size_bytes,
-            )))
+            self.pages.bytes(copy).map(Copied::Bytes)
         };
         futures::future::ready(bytes).boxed_local()
     }

@@ -7,18 +7,19 @@ use futures::FutureExt as _;
 use futures::future::Shared;
 use smallvec::SmallVec;
 use wellwritten_memory::{
-    BufferBinding, Entry, Failure, FailureKind, HandleError, MemoryConfiguration, MemoryManagement,
-    SortedMap, SortedSet, StreamId, SubmissionId, Uninitialized, UnitId, Watch, Watched,
+    BufferBinding, Entry, Failure, FailureKind, HandleError, Location, MemoryConfiguration,
+    MemoryManagement, SortedMap, SortedSet, StreamId, SubmissionId, Uninitialized, UnitId, Watch,
+    Watched,
 };
 
 use crate::access::{Access, Binding};
 use crate::backend::{Backend, CopyOut, CopyRequest, KernelState, PageId, Settlement, Verdict};
-use crate::batch::{Batch, Work};
+use crate::batch::{Batch, BoundBytes, Work};
 use crate::buffer::GuardedBuffer;
 use crate::counters::DeviceCounters;
 use crate::error::DeviceError;
 use crate::kernel::{BackendIdentity, CompiledKernel, Kernel};
-use crate::launch_check::{check_buffer_size, check_copy, check_launch, check_words};
+use crate::launch_check::{Bound, check_buffer_size, check_copy, check_launch, check_words};
 use crate::window::{ClosedWindow, Graph, OpenWindow, WindowError};
 
 /// A submission whose verdict arrives later.
@@ -166,16 +167,16 @@ impl DeviceState {
         bytes: Rc<[u8]>,
     ) -> Result<(), DeviceError> {
         self.check_live()?;
-        let location = self.memory.locate(target)?;
-        let found = bytes.len() as u64;
-        if found != location.size_bytes {
-            return Err(DeviceError::WriteLength {
-                expected: location.size_bytes,
-                found,
-            });
+        let (expected, found) = (target.size_bytes(), bytes.len() as u64);
+        if found != expected {
+            return Err(DeviceError::WriteLength { expected, found });
         }
+        check_words("the length of a write", found)?;
+        let writes = std::slice::from_ref(target);
+        let Some(location) = self.locate(target)? else {
+            return self.skip("host write", &[], writes);
+        };
         check_words("the offset of a write", location.offset)?;
-        check_words("the length of a write", location.size_bytes)?;
         self.counters.bytes_written += found;
         if found == 0 {
             return Ok(());
@@ -185,7 +186,7 @@ impl DeviceState {
             offset: location.offset,
             bytes,
         };
-        self.record("host write", &[], std::slice::from_ref(target), work)
+        self.record("host write", &[], writes, work)
     }
 
     pub(crate) fn copy(
@@ -194,9 +195,12 @@ impl DeviceState {
         target: &BufferBinding,
     ) -> Result<(), DeviceError> {
         self.check_live()?;
-        let from = self.memory.locate(source)?;
-        let to = self.memory.locate(target)?;
-        check_copy(&from, &to, source.buffer())?;
+        let (reads, writes) = (std::slice::from_ref(source), std::slice::from_ref(target));
+        let (from, to) = (self.locate(source)?, self.locate(target)?);
+        check_copy(source, target)?;
+        let (Some(from), Some(to)) = (from, to) else {
+            return self.skip("copy", reads, writes);
+        };
         if from.size_bytes == 0 {
             return Ok(());
         }
@@ -208,7 +212,6 @@ impl DeviceState {
             size_bytes: from.size_bytes,
         };
         self.counters.bytes_copied += from.size_bytes;
-        let (reads, writes) = (std::slice::from_ref(source), std::slice::from_ref(target));
         self.record("copy", reads, writes, work)
     }
 
@@ -219,15 +222,6 @@ impl DeviceState {
         workgroups: [u32; 3],
     ) -> Result<(), DeviceError> {
         self.check_live()?;
-        let located = bindings
-            .iter()
-            .map(|binding| Ok((self.memory.locate(&binding.slice)?, binding.access)))
-            .collect::<Result<SmallVec<[_; 4]>, DeviceError>>()?;
-        let limits = self.memory.storage().limits();
-        let bound = check_launch(kernel.label(), &located, workgroups, &limits)?;
-        let compiled = self.compiled(kernel)?;
-        self.counters.launches += 1;
-
         let select = |wanted: fn(Access) -> bool| {
             bindings
                 .iter()
@@ -237,6 +231,28 @@ impl DeviceState {
         };
         let reads = select(Access::reads);
         let writes = select(Access::writes);
+        let limits = self.memory.storage().limits();
+        let mut bound = Bound::new();
+        let mut exist = true;
+        for binding in bindings {
+            match self.locate(&binding.slice)? {
+                Some(location) => bound.push(BoundBytes {
+                    page: location.storage,
+                    offset: location.offset,
+                    size_bytes: location.size_bytes,
+                    access: binding.access,
+                }),
+                None => exist = false,
+            }
+        }
+        check_launch(kernel.label(), bindings, workgroups, &limits)?;
+        if !exist {
+            self.counters.launches += 1;
+            return self.skip(&kernel.work, &reads, &writes);
+        }
+        let compiled = self.compiled(kernel)?;
+        self.counters.launches += 1;
+
         let Some(unit) = self.enter(&kernel.work, &reads, &writes)? else {
             return Ok(());
         };
@@ -267,7 +283,9 @@ impl DeviceState {
         let (reads, writes) = (graph.recording.reads(), graph.recording.writes());
         // A page under a freed buffer may be another's by now.
         for binding in reads.iter().chain(writes) {
-            self.memory.locate(binding)?;
+            if self.locate(binding)?.is_none() {
+                return self.skip(&graph.work, reads, writes);
+            }
         }
         let launches = |unit: &Work| matches!(unit, Work::Launch { .. });
         for unit in graph.units.iter() {
@@ -314,6 +332,7 @@ impl DeviceState {
             label,
             stream,
             units: Vec::new(),
+            is_too_long: false,
         });
         Ok(stream)
     }
@@ -326,6 +345,7 @@ impl DeviceState {
         let capture = self.memory.capture(window.stream);
         capture.end(window.stream).expect("it records");
         ClosedWindow {
+            is_whole: !window.is_too_long,
             label: window.label,
             units: window.units.into(),
             recording: capture.take_recorded(),
@@ -452,7 +472,13 @@ impl DeviceState {
             return 0;
         }
         self.doubts += 1;
-        let in_flight: Vec<SubmissionId> = self.in_flight.iter().copied().collect();
+        // A creation has a verdict of its own, and whatever uses a buffer that was never created fails by itself.
+        let in_flight: Vec<SubmissionId> = self
+            .in_flight
+            .iter()
+            .copied()
+            .filter(|submission| !self.creations.contains_key(submission))
+            .collect();
         for submission in &in_flight {
             self.settle(*submission, Err(failure.clone()));
         }
@@ -496,6 +522,31 @@ impl DeviceState {
         if let Some(unit) = self.enter(label, reads, writes)? {
             self.push(unit, work, Company::Shared);
         }
+        Ok(())
+    }
+
+    /// Where bytes lie; `None` for a buffer whose creation is known to have failed.
+    fn locate(&self, binding: &BufferBinding) -> Result<Option<Location<PageId>>, DeviceError> {
+        match self.memory.locate(binding) {
+            Ok(location) => Ok(Some(location)),
+            Err(HandleError::Unallocated { .. }) if binding.size_bytes() > 0 => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Work over a buffer whose creation is known to have failed. It is no mistake of the caller's, who would have
+    /// been told nothing a moment earlier: the work is skipped, and what it should have written names the creation.
+    fn skip(
+        &mut self,
+        label: &str,
+        reads: &[BufferBinding],
+        writes: &[BufferBinding],
+    ) -> Result<(), DeviceError> {
+        let entered = self.enter(label, reads, writes)?;
+        assert!(
+            entered.is_none(),
+            "the books skip work over unallocated bytes"
+        );
         Ok(())
     }
 
@@ -559,7 +610,7 @@ impl DeviceState {
         }
         self.memory.finish_pending(unit, self.batch.submission);
         if let Some(window) = &mut self.window {
-            window.units.push(work.clone());
+            window.record(&work);
         }
         self.batch.push(work);
         if alone {
@@ -582,14 +633,11 @@ impl DeviceState {
     }
 
     fn compiled(&mut self, kernel: &Kernel) -> Result<CompiledKernel, DeviceError> {
-        let mut compiled = kernel.compiled.borrow_mut();
-        if let Some((backend, compiled)) = &*compiled
-            && *backend == self.identity
-        {
-            return Ok(Rc::clone(compiled));
+        if let Some(compiled) = kernel.compiled_for(&self.identity) {
+            return Ok(compiled);
         }
         let fresh = self.memory.storage_mut().compile(&kernel.source)?;
-        *compiled = Some((self.identity.clone(), Rc::clone(&fresh)));
+        kernel.remember(&self.identity, &fresh);
         Ok(fresh)
     }
 }

@@ -21,6 +21,12 @@ pub enum DeviceError {
         /// What the browser said.
         reason: String,
     },
+    /// The host had no memory for a page of the CPU backend.
+    #[error("no memory for a page of {size_bytes} bytes")]
+    NoMemory {
+        /// The size of the page.
+        size_bytes: u64,
+    },
     /// The device is lost; `recover` makes a new generation.
     #[error("device generation {generation} was lost ({reason}); recover it before further work")]
     Lost {

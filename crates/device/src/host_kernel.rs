@@ -17,6 +17,17 @@ pub enum HostKernelError {
     /// The kernel itself gave up; the text says why.
     #[error("{0}")]
     Failed(String),
+    /// The kernel panicked; the text is its message.
+    #[error("it panicked: {0}")]
+    Panicked(String),
+    /// There was no memory to hand the kernel its words.
+    #[error("no memory for the {words} words of binding {index}")]
+    NoMemory {
+        /// The binding's index, from 0.
+        index: usize,
+        /// How many words it holds.
+        words: usize,
+    },
     /// The kernel asked for a binding the launch does not have.
     #[error("binding {index} does not exist: the launch has {count}")]
     NoSuchBinding {

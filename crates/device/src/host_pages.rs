@@ -1,12 +1,15 @@
 //! Pages in host memory, and units of work that run on them.
 
+use std::any::Any;
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use wellwritten_memory::{Failure, FailureKind};
 
-use crate::backend::PageId;
+use crate::backend::{CopyRequest, PageId};
 use crate::batch::{BoundBytes, Work};
-use crate::host_kernel::{HostKernel, HostLaunch, HostWords};
+use crate::error::DeviceError;
+use crate::host_kernel::{HostKernel, HostKernelError, HostLaunch, HostWords};
 use crate::kernel::CompiledKernel;
 
 const WORD: u64 = 4;
@@ -27,9 +30,15 @@ impl HostPages {
     }
 
     /// A page of zeroed words.
-    pub(crate) fn create(&mut self, page: PageId, size_bytes: u64) {
-        let (_, words) = word_range(0, size_bytes.next_multiple_of(WORD));
-        self.pages.insert(page, vec![0; words]);
+    pub(crate) fn create(&mut self, page: PageId, size_bytes: u64) -> Result<(), DeviceError> {
+        let (_, length) = word_range(0, size_bytes.next_multiple_of(WORD));
+        let mut words = Vec::new();
+        words
+            .try_reserve_exact(length)
+            .map_err(|_| DeviceError::NoMemory { size_bytes })?;
+        words.resize(length, 0);
+        self.pages.insert(page, words);
+        Ok(())
     }
 
     pub(crate) fn remove(&mut self, page: PageId) {
@@ -40,9 +49,17 @@ impl HostPages {
         self.pages.clear();
     }
 
-    pub(crate) fn bytes(&self, page: PageId, offset: u64, size_bytes: u64) -> Vec<u8> {
-        let words = self.words(page, offset, size_bytes).iter();
-        words.flat_map(|word| word.to_le_bytes()).collect()
+    pub(crate) fn bytes(&self, copy: &CopyRequest) -> Result<Vec<u8>, Failure> {
+        let words = self.words(copy.page, copy.offset, copy.size_bytes);
+        let mut bytes = Vec::new();
+        bytes
+            .try_reserve_exact(words.len() * 4)
+            .map_err(|_| Failure {
+                kind: FailureKind::OutOfMemory,
+                message: format!("no memory for a copy of {} bytes", copy.size_bytes),
+            })?;
+        bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        Ok(bytes)
     }
 
     /// Does one unit of work. A kernel that fails leaves no trace of itself.
@@ -99,23 +116,26 @@ impl HostPages {
         let function = (self.function)(kernel);
         // Bindings that write get their own words and are copied back only on success, so a kernel
         // that fails midway cannot leave half a result that looks like bytes someone wrote.
-        let words = bindings
-            .iter()
-            .map(|bound| {
-                let words = self.words(bound.page, bound.offset, bound.size_bytes);
-                if bound.access.writes() {
-                    HostWords::Write {
-                        words: Some(words.to_vec()),
-                        length: words.len(),
-                    }
-                } else {
-                    HostWords::Read(words)
+        let words = bindings.iter().enumerate().map(|(index, bound)| {
+            let words = self.words(bound.page, bound.offset, bound.size_bytes);
+            Ok(if bound.access.writes() {
+                HostWords::Write {
+                    words: Some(copied(words, index)?),
+                    length: words.len(),
                 }
+            } else {
+                HostWords::Read(words)
             })
-            .collect();
-        let mut launch = HostLaunch::new(workgroups, words);
-        let written = function(&mut launch)
-            .and_then(|()| launch.into_written())
+        });
+        let written = words
+            .collect::<Result<Vec<_>, _>>()
+            .and_then(|words| {
+                let mut launch = HostLaunch::new(workgroups, words);
+                // A panic is a failure of this launch alone: its words are dropped with it.
+                catch_unwind(AssertUnwindSafe(|| function(&mut launch)))
+                    .unwrap_or_else(|panic| Err(HostKernelError::Panicked(said(&*panic))))
+                    .and_then(|()| launch.into_written())
+            })
             .map_err(|error| Failure {
                 kind: FailureKind::HostKernel,
                 message: format!("kernel `{label}` failed on the CPU: {error}"),
@@ -141,6 +161,24 @@ impl HostPages {
             .expect("the memory crate hands out pages it holds");
         &mut words[start..end]
     }
+}
+
+fn copied(words: &[u32], index: usize) -> Result<Vec<u32>, HostKernelError> {
+    let mut copy = Vec::new();
+    copy.try_reserve_exact(words.len())
+        .map_err(|_| HostKernelError::NoMemory {
+            index,
+            words: words.len(),
+        })?;
+    copy.extend_from_slice(words);
+    Ok(copy)
+}
+
+/// What a panic said.
+fn said(panic: &dyn Any) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("without words").to_owned()
 }
 
 fn word_range(offset: u64, size_bytes: u64) -> (usize, usize) {

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use crate::host_kernel::HostKernel;
 
@@ -67,14 +67,11 @@ impl fmt::Debug for KernelSource {
 pub(crate) type CompiledKernel = Rc<dyn Any>;
 
 /// One generation of one device; the same only as itself.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct BackendIdentity(Rc<()>);
 
-impl PartialEq for BackendIdentity {
-    fn eq(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.0, &other.0)
-    }
-}
+/// What the backend of this identity made of a kernel.
+type Compilation = (Weak<()>, CompiledKernel);
 
 /// A kernel. Cheap to clone; survives the loss of the device, which compiles it anew for its next
 /// generation, and may be launched on other devices too.
@@ -85,9 +82,9 @@ pub struct Kernel {
     pub(crate) label: Rc<str>,
     /// How reports name a launch.
     pub(crate) work: Rc<str>,
-    /// What a backend made of it, and which one: a kernel may be launched on any device, and on
-    /// every generation of it.
-    pub(crate) compiled: Rc<RefCell<Option<(BackendIdentity, CompiledKernel)>>>,
+    /// What each backend that is still there made of it: a kernel may be launched on any device, and on every
+    /// generation of it.
+    compiled: Rc<RefCell<Vec<Compilation>>>,
 }
 
 impl Kernel {
@@ -98,6 +95,21 @@ impl Kernel {
             source: Rc::new(source),
             compiled: Rc::default(),
         }
+    }
+
+    /// What this backend made of it.
+    pub(crate) fn compiled_for(&self, backend: &BackendIdentity) -> Option<CompiledKernel> {
+        let compiled = self.compiled.borrow();
+        let is_this = |known: &Weak<()>| known.as_ptr() == Rc::as_ptr(&backend.0);
+        let (_, kernel) = compiled.iter().find(|(known, _)| is_this(known))?;
+        Some(Rc::clone(kernel))
+    }
+
+    /// Remembers what this backend made of it, and forgets backends that are gone.
+    pub(crate) fn remember(&self, backend: &BackendIdentity, kernel: &CompiledKernel) {
+        let mut compiled = self.compiled.borrow_mut();
+        compiled.retain(|(known, _)| known.strong_count() > 0);
+        compiled.push((Rc::downgrade(&backend.0), Rc::clone(kernel)));
     }
 
     /// How reports name the kernel.

@@ -4,10 +4,9 @@ use std::fmt;
 use std::fmt::Display;
 
 use smallvec::SmallVec;
-use wellwritten_memory::{BufferId, Location};
+use wellwritten_memory::BufferBinding;
 
-use crate::access::Access;
-use crate::backend::PageId;
+use crate::access::Binding;
 use crate::batch::BoundBytes;
 use crate::error::DeviceError;
 use crate::limits::{DeviceLimits, LimitName};
@@ -71,17 +70,17 @@ pub(crate) fn check_buffer_size(
     )
 }
 
-/// Turns located bindings into bound bytes, refusing what WebGPU would refuse late.
+/// Refuses what WebGPU would refuse late. Where the bytes lie does not matter: a page holds one buffer, from its start.
 pub(crate) fn check_launch(
     kernel: &str,
-    located: &[(Location<PageId>, Access)],
+    bindings: &[Binding],
     workgroups: [u32; 3],
     limits: &DeviceLimits,
-) -> Result<Bound, DeviceError> {
+) -> Result<(), DeviceError> {
     check_limit(
-        format_args!("kernel `{kernel}` with {} bindings", located.len()),
+        format_args!("kernel `{kernel}` with {} bindings", bindings.len()),
         LimitName::MaxStorageBuffersPerShaderStage,
-        located.len() as u64,
+        bindings.len() as u64,
         u64::from(limits.max_storage_buffers_per_shader_stage),
     )?;
     if let [x, y, z] = workgroups
@@ -102,14 +101,14 @@ pub(crate) fn check_launch(
             u64::from(limits.max_compute_workgroups_per_dimension),
         )?;
     }
-    let mut bound = Bound::new();
-    for (index, (location, access)) in located.iter().enumerate() {
+    for (index, binding) in bindings.iter().enumerate() {
         let what = |part: &'static str| BindingPart {
             part,
             index,
             kernel,
         };
-        if location.size_bytes == 0 {
+        let size_bytes = binding.slice.size_bytes();
+        if size_bytes == 0 {
             // WebGPU reads a size of zero as "the rest of the buffer": bytes nobody claimed.
             return Err(DeviceError::EmptyBinding {
                 kernel: kernel.to_owned(),
@@ -119,52 +118,49 @@ pub(crate) fn check_launch(
         check_limit(
             what("size"),
             LimitName::MaxStorageBufferBindingSize,
-            location.size_bytes,
+            size_bytes,
             limits.max_storage_buffer_binding_size,
         )?;
-        check_words(what("size"), location.size_bytes)?;
+        check_words(what("size"), size_bytes)?;
         check_multiple(
             what("offset"),
-            location.offset,
+            binding.slice.offset_start(),
             u64::from(limits.min_storage_buffer_offset_alignment),
         )?;
-        if let Some(first) = bound.iter().position(|earlier| {
-            earlier.page == location.storage && (earlier.access.writes() || access.writes())
-        }) {
+        let conflicts = |earlier: &Binding| {
+            earlier.slice.buffer() == binding.slice.buffer()
+                && (earlier.access.writes() || binding.access.writes())
+        };
+        if let Some(first) = bindings[..index].iter().position(conflicts) {
             return Err(DeviceError::BindingConflict {
                 kernel: kernel.to_owned(),
                 first,
                 second: index,
             });
         }
-        bound.push(BoundBytes {
-            page: location.storage,
-            offset: location.offset,
-            size_bytes: location.size_bytes,
-            access: *access,
-        });
     }
-    Ok(bound)
+    Ok(())
 }
 
 /// Refuses a copy from buffer to buffer that WebGPU would refuse late.
 pub(crate) fn check_copy(
-    from: &Location<PageId>,
-    to: &Location<PageId>,
-    source: BufferId,
+    source: &BufferBinding,
+    target: &BufferBinding,
 ) -> Result<(), DeviceError> {
-    if from.size_bytes != to.size_bytes {
+    if source.size_bytes() != target.size_bytes() {
         return Err(DeviceError::CopyLength {
-            source_bytes: from.size_bytes,
-            target_bytes: to.size_bytes,
+            source_bytes: source.size_bytes(),
+            target_bytes: target.size_bytes(),
         });
     }
-    if from.storage == to.storage {
-        return Err(DeviceError::CopyWithinBuffer { buffer: source });
+    if source.buffer() == target.buffer() {
+        return Err(DeviceError::CopyWithinBuffer {
+            buffer: source.buffer(),
+        });
     }
-    check_words("the length of a copy", from.size_bytes)?;
-    check_words("the source offset of a copy", from.offset)?;
-    check_words("the target offset of a copy", to.offset)
+    check_words("the length of a copy", source.size_bytes())?;
+    check_words("the source offset of a copy", source.offset_start())?;
+    check_words("the target offset of a copy", target.offset_start())
 }
 
 pub(crate) fn check_limit(

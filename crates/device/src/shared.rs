@@ -77,7 +77,14 @@ impl Shared {
     /// Waits for the next change of anything.
     pub(crate) async fn change(&self) {
         let (wake, woken) = oneshot::channel();
-        self.waiters.borrow_mut().push(wake);
+        {
+            let mut waiters = self.waiters.borrow_mut();
+            if waiters.len().is_power_of_two() {
+                // Reads that were dropped while nothing changed.
+                waiters.retain(|waiter| !waiter.is_canceled());
+            }
+            waiters.push(wake);
+        }
         // The sender lives in what `self` keeps alive, so this cannot be cancelled.
         let _ = woken.await;
     }

@@ -37,6 +37,16 @@ pub enum WindowError {
         /// The root failure.
         failure: Box<WindowFailure>,
     },
+    /// More was done in the window than a graph holds.
+    #[error(
+        "window `{window}` is not sealed: a graph holds at most {most} writes, copies and launches"
+    )]
+    TooLong {
+        /// The window's label.
+        window: String,
+        /// How many a graph holds.
+        most: usize,
+    },
     /// The device is lost, closed, or was lost before the window was sealed.
     #[error(transparent)]
     Device(#[from] DeviceError),
@@ -48,12 +58,32 @@ pub(crate) struct OpenWindow {
     /// A logical stream of its own, by which the books tell its work from other work.
     pub(crate) stream: StreamId,
     pub(crate) units: Vec<Work>,
+    /// More was done than a graph holds.
+    pub(crate) is_too_long: bool,
+}
+
+impl OpenWindow {
+    /// Keeps work to run again. Of a replay it keeps what that ran: a graph has no graphs in it.
+    pub(crate) fn record(&mut self, work: &Work) {
+        let Self {
+            units, is_too_long, ..
+        } = self;
+        work.visit(&mut |unit| {
+            if units.len() < SealedGraph::MAX_UNITS {
+                units.push(unit.clone());
+            } else {
+                *is_too_long = true;
+            }
+        });
+    }
 }
 
 /// A window that was closed and waits for the verdicts on what it recorded.
 pub(crate) struct ClosedWindow {
     pub(crate) label: Rc<str>,
     pub(crate) units: Rc<[Work]>,
+    /// Whether that is all of it.
+    pub(crate) is_whole: bool,
     pub(crate) recording: Recording,
     pub(crate) generation: u64,
     /// The last submission that may carry recorded work.
@@ -94,6 +124,7 @@ impl Window {
                 window.device.settled_until(last).await;
             }
             let mut state = window.device.shared.state.borrow_mut();
+            state.check_live()?;
             if let Some(failure) = state.memory.capture(window.stream).take_failure() {
                 return Err(WindowError::Doomed {
                     window: closed.label.to_string(),
@@ -102,6 +133,12 @@ impl Window {
                 });
             }
             state.check_graph(&closed.label, closed.generation)?;
+            if !closed.is_whole {
+                return Err(WindowError::TooLong {
+                    window: closed.label.to_string(),
+                    most: SealedGraph::MAX_UNITS,
+                });
+            }
             drop(state);
             Ok(SealedGraph {
                 graph: Rc::new(Graph {
@@ -154,13 +191,16 @@ impl fmt::Debug for SealedGraph {
 }
 
 impl SealedGraph {
+    /// How many writes, copies and launches a graph holds at most, those of replayed graphs included.
+    pub const MAX_UNITS: usize = 1 << 16;
+
     /// How reports name it.
     #[must_use]
     pub fn label(&self) -> &str {
         &self.graph.label
     }
 
-    /// How many writes, copies, launches and replays it runs.
+    /// How many writes, copies and launches it runs.
     #[must_use]
     pub fn units(&self) -> usize {
         self.graph.units.len()

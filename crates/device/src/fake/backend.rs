@@ -37,7 +37,7 @@ impl Storage for FakeBackend {
         let is_valid = works && size_bytes <= generation.limits.max_buffer_size;
         let page = PageId(number);
         generation.pages_created += 1;
-        generation.pages.create(page, size_bytes);
+        generation.pages.create(page, size_bytes)?;
         generation.live.insert(page);
         if !is_valid {
             generation.invalid.insert(page);
@@ -181,9 +181,7 @@ impl Backend for FakeBackend {
 
     fn read_back(&mut self, copy: &CopyRequest) -> CopyOut {
         let generation = self.generation.borrow();
-        let bytes = generation
-            .pages
-            .bytes(copy.page, copy.offset, copy.size_bytes);
+        let bytes = generation.pages.bytes(copy);
         let fails = self.fake.faults.borrow_mut().take_read();
         let (asked, fake) = (Rc::clone(&self.generation), Rc::downgrade(&self.fake));
         let copied = self.fake.answers.hold(Question::Read, move || {
@@ -200,7 +198,7 @@ impl Backend for FakeBackend {
             };
             match copied.await {
                 Some(_) if fails => Err(failure(FailureKind::Internal, "the copy failed")),
-                Some(bytes) => Ok(Copied::Bytes(bytes)),
+                Some(bytes) => bytes.map(Copied::Bytes),
                 None => {
                     // The mapping aborts before the loss is announced, which tells why.
                     announced.await;

@@ -1,5 +1,6 @@
 //! Pages, submissions and read-back on a WebGPU device.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -34,6 +35,8 @@ pub(crate) struct WebGpuBackend {
     retired: Vec<PageId>,
     read_staging: ReadStaging,
     write_staging: WriteStaging,
+    /// Counts submissions that failed: what one of them made is not used again.
+    epoch: Rc<Cell<u64>>,
     creations: Vec<(PageId, Verdict)>,
     next_page: u64,
 }
@@ -56,6 +59,7 @@ impl WebGpuBackend {
             retired: Vec::new(),
             read_staging: ReadStaging::default(),
             write_staging: WriteStaging::new(limits.max_buffer_size),
+            epoch: Rc::default(),
             creations: Vec::new(),
             next_page: 1,
         }
@@ -68,19 +72,24 @@ impl WebGpuBackend {
         copy: Option<(&CopyRequest, &Lease)>,
     ) -> (Settlement, Option<Mapping>) {
         let scopes = ErrorScopes::open(&self.device);
-        let (device, queue) = (&self.device, &self.queue);
-        let verdicts =
-            Submission::new(device, queue, &self.pages, &mut self.write_staging).submit(work, copy);
+        let (device, queue, staging) = (&self.device, &self.queue, &mut self.write_staging);
+        let verdicts = Submission::new(device, queue, &self.pages, staging, self.epoch.get())
+            .submit(work, copy);
         let mapping = copy.map(|(_, lease)| lease.map());
         let caught = scopes.close();
         self.destroy_retired();
         let loss = self.loss.clone();
+        let epoch = Rc::clone(&self.epoch);
         let verdict = async move {
+            let caught = caught.await;
+            if caught.is_err() {
+                epoch.set(epoch.get() + 1);
+            }
             // The first cause comes first: a broken shader, then what followed from it.
             for verdict in verdicts {
                 verdict.await?;
             }
-            caught.await.map_err(|failure| Failure {
+            caught.map_err(|failure| Failure {
                 kind: failure.kind,
                 message: format!("WebGPU dropped the submission: {}", failure.message),
             })?;
@@ -231,8 +240,8 @@ impl Backend for WebGpuBackend {
         let lease = self
             .read_staging
             .lease(&self.device, copy.size_bytes, granted);
-        let (device, queue) = (&self.device, &self.queue);
-        Submission::new(device, queue, &self.pages, &mut self.write_staging)
+        let (device, queue, staging) = (&self.device, &self.queue, &mut self.write_staging);
+        Submission::new(device, queue, &self.pages, staging, self.epoch.get())
             .submit(&[], Some((copy, &lease)));
         let mapping = lease.map();
         let caught = scopes.close();

@@ -19,6 +19,8 @@ pub(super) struct Submission<'a> {
     queue: &'a wgpu::Queue,
     pages: &'a HashMap<PageId, wgpu::Buffer>,
     staging: &'a mut WriteStaging,
+    /// Counts submissions that failed.
+    epoch: u64,
     encoder: Option<wgpu::CommandEncoder>,
     pass: Option<wgpu::ComputePass<'static>>,
     /// What the pass has set.
@@ -33,12 +35,14 @@ impl<'a> Submission<'a> {
         queue: &'a wgpu::Queue,
         pages: &'a HashMap<PageId, wgpu::Buffer>,
         staging: &'a mut WriteStaging,
+        epoch: u64,
     ) -> Self {
         Self {
             device,
             queue,
             pages,
             staging,
+            epoch,
             encoder: None,
             pass: None,
             pipeline: None,
@@ -54,7 +58,7 @@ impl<'a> Submission<'a> {
         work: &[Work],
         copy: Option<(&CopyRequest, &Lease)>,
     ) -> Vec<PipelineVerdict> {
-        self.staging.begin();
+        self.staging.begin(self.epoch);
         for unit in work {
             unit.visit(&mut |unit| self.encode(unit));
         }
@@ -140,7 +144,7 @@ impl<'a> Submission<'a> {
         if bound.verdict.peek().is_none() {
             self.verdicts.push(bound.verdict.clone());
         }
-        let group = bound.groups.get(bindings, || {
+        let group = bound.groups.get(bindings, self.epoch, || {
             bind_group(self.device, self.pages, label, &bound, bindings)
         });
         if self.pass.is_none() {

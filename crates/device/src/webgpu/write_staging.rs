@@ -9,6 +9,7 @@ pub(super) struct WriteStaging {
     chunks: Vec<Chunk>,
     /// The largest buffer that the device grants.
     granted: u64,
+    epoch: u64,
 }
 
 struct Chunk {
@@ -27,11 +28,17 @@ impl WriteStaging {
         Self {
             chunks: Vec::new(),
             granted,
+            epoch: 0,
         }
     }
 
-    /// Takes everything back for the next submission.
-    pub(super) fn begin(&mut self) {
+    /// Takes everything back for the next submission. After one that failed, which ends an epoch, nothing is kept: it
+    /// may have made a buffer there was no memory for.
+    pub(super) fn begin(&mut self, epoch: u64) {
+        if epoch != self.epoch {
+            self.epoch = epoch;
+            self.chunks.clear();
+        }
         let mut kept = 0;
         self.chunks.retain_mut(|chunk| {
             chunk.used = 0;

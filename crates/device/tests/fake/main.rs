@@ -10,6 +10,7 @@ mod batching;
 mod canaries;
 mod control;
 mod everywhere;
+mod hard_cases;
 mod late_failures;
 mod loss;
 mod offsets;

@@ -59,6 +59,8 @@ struct Operation {
 
 struct ModelBuffer {
     buffer: GuardedBuffer,
+    /// The operation that made it.
+    created: usize,
     /// For every word: who wrote it last, and what it holds if all went well.
     words: Vec<(usize, u32)>,
 }
@@ -236,8 +238,14 @@ impl Run {
         }
         self.buffers.push(ModelBuffer {
             buffer,
+            created: operation,
             words: vec![(operation, 0); words],
         });
+    }
+
+    /// Whether a buffer is not known to have failed at its creation.
+    fn exists(&self, buffer: usize) -> bool {
+        self.operations[self.buffers[buffer].created].fate != Fate::Failed
     }
 
     fn free(&mut self) {
@@ -285,6 +293,7 @@ impl Run {
                 )
             })
             .collect();
+        let skipped = self.rig.device.counters().skipped_units;
         let written = self
             .rig
             .device
@@ -295,8 +304,10 @@ impl Run {
             written.is_ok()
         )
         .unwrap();
-        if written.is_err() {
-            // The buffer is known not to exist: nothing was done, and its bytes stay as bad as they were.
+        written.expect("a write within the buffer");
+        if self.rig.device.counters().skipped_units > skipped {
+            // The buffer is known not to exist: nothing was done.
+            assert!(!self.exists(buffer), "{}", self.log);
             self.operations[operation].fate = Fate::Failed;
         } else {
             self.record(operation);
@@ -358,13 +369,10 @@ impl Run {
             launched.is_ok()
         )
         .unwrap();
-        if launched.is_err() {
-            // Refused before anything changed: a buffer is known not to exist.
-            self.operations[operation].fate = Fate::Failed;
-            return;
-        }
+        launched.expect("a launch within the limits");
         if after.skipped_units > before.skipped_units {
-            self.operations[operation].fate = Fate::Skipped;
+            let exist = places.iter().all(|(place, _)| self.exists(place.0));
+            self.operations[operation].fate = if exist { Fate::Skipped } else { Fate::Failed };
             self.tally.skipped += 1;
         } else if bad && (after.failed_units > before.failed_units || self.under == Under::Cpu) {
             self.operations[operation].fate = Fate::Failed;
@@ -590,6 +598,7 @@ fn the_oracle_notices_a_backend_that_lies_once() {
         run.seen_submissions = submitted;
         run.buffers.push(ModelBuffer {
             buffer: buffer.clone(),
+            created,
             words: vec![(created, 0); 64],
         });
         let operation = run.begin(BTreeSet::new());
