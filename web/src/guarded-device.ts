@@ -405,7 +405,8 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
    * Rejects with `WINDOW_DOOMED` when anything in it failed or was skipped, however late (the context names the work
    * and the root failure), with `BUSY` while another window of this device records, or eight wait to be sealed, with
    * `DEVICE_LOST`, `CLOSED`, and with `INVALID_ARGUMENT` when `record` is no function or returns a promise: what is
-   * done after it returned would not be recorded. What `record` throws is passed on. There is no graph then; what ran
+   * done after it returned would not be recorded. `INVALID_ARGUMENT` also when more than 65,536 writes, copies and
+   * launches were recorded, those of replayed graphs included. What `record` throws is passed on. There is no graph then; what ran
    * has run.
    */
   async window(record: () => void, options: { label?: string } = {}): Promise<SealedGraph> {

@@ -190,6 +190,7 @@ impl From<WindowError> for WebError {
                 };
                 Self::new(Code::WindowDoomed, error.to_string()).with_context(&doomed)
             }
+            WindowError::TooLong { .. } => Self::new(Code::InvalidArgument, error.to_string()),
             _ => Self::new(Code::Busy, error.to_string()),
         }
     }
