@@ -83,8 +83,8 @@ fn write_new_file(
     console: &Console,
 ) -> Result<(EnvelopeHead, NewFile, u64), CommandError> {
     let (path, output) = (&arguments.file, &arguments.output);
-    let head = read_head(input).map_err(|error| CommandError::from_stream(error, path))?;
     let mut file = NewFile::create(output, arguments.force)?;
+    let head = read_head(input).map_err(|error| CommandError::from_stream(error, path))?;
     let mut line = ProgressLine::new(console, &format!("verifying {}", shown(path)));
     let mut last_bytes = 0;
     let to = arguments.to.into();

@@ -223,8 +223,8 @@ fn a_disk_that_is_full_leaves_nothing() {
 fn an_output_that_can_be_no_file_is_refused_first_and_in_words() {
     let folder = Folder::new();
     // Damaged, so that whatever is looked at later is another complaint.
-    let (path, layout) = folder.sample(1);
-    flip(&path, layout.payloads[0]);
+    let (path, _) = folder.sample(1);
+    flip(&path, 0);
     let file = folder.file("file");
     fs::write(&file, b"mine").unwrap();
     for (name, code, said) in [
