@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::{Number, Value};
 
+use crate::heap_sort::heap_sort_by;
 use crate::plain_length::plain_length;
 use crate::plain_value::finite;
 use crate::{Digest, MAX_SAFE_INTEGER, PlainError, PlainValue};
@@ -88,16 +89,25 @@ fn write_object(
     text: &mut String,
     fields: &[(Cow<'static, str>, PlainValue)],
 ) -> Result<(), PlainError> {
-    let mut members: Vec<(&str, &PlainValue)> = Vec::with_capacity(fields.len());
-    for (key, value) in fields {
-        match members.binary_search_by(|(other, _)| utf16_order(other, key)) {
-            Ok(at) => members[at].1 = value,
-            Err(at) => members.insert(at, (key, value)),
-        }
+    // A map is in order already, but for the keys in which UTF-8 and UTF-16 differ.
+    let ascends = fields.is_sorted_by(|(left, _), (right, _)| utf16_order(left, right).is_lt());
+    let mut order: Vec<usize> = (0..fields.len()).collect();
+    if !ascends {
+        heap_sort_by(&mut order, |&left, &right| {
+            utf16_order(&fields[left].0, &fields[right].0).then(left.cmp(&right))
+        });
     }
     text.push('{');
-    for (index, (key, value)) in members.into_iter().enumerate() {
-        separate(text, index);
+    let start = text.len();
+    for (place, &at) in order.iter().enumerate() {
+        let (key, value) = &fields[at];
+        if order
+            .get(place + 1)
+            .is_some_and(|&next| fields[next].0 == *key)
+        {
+            continue;
+        }
+        separate(text, text.len() - start);
         write_string(text, key);
         text.push(':');
         write_value(text, value)?;

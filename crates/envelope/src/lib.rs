@@ -104,6 +104,7 @@ mod file_bytes;
 mod from_json;
 #[cfg(test)]
 mod hashed_bytes;
+mod heap_sort;
 mod id;
 mod manifest;
 mod manifest_reading;

@@ -3,6 +3,7 @@
 
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Number, Value, json};
 use wellwritten_envelope::{
     MAX_DEPTH, MAX_SAFE_INTEGER, StrictJsonError, canonical_json, parse_strict_json,
@@ -180,6 +181,52 @@ fn the_examples_of_rfc_8785() {
     );
     assert!(canonical_json(&f64::NAN).is_err());
     assert!(canonical_json(&f64::INFINITY).is_err());
+}
+
+/// Keys in which the orders of UTF-8 and of UTF-16 differ, as many as make an insertion at a time felt.
+#[test]
+fn many_keys_are_written_in_the_order_of_utf16() {
+    let high = |from: u32| (0..6000).filter_map(move |index| char::from_u32(from + index));
+    let mut keys: Vec<String> = high(0xe000)
+        .chain(high(0x1_f000))
+        .map(String::from)
+        .collect();
+    let members: Map<String, Value> = keys
+        .iter()
+        .map(|key| (key.clone(), Value::from(key.len())))
+        .collect();
+    let text = canonical_json(&members).unwrap();
+    keys.sort_by_key(|key| key.encode_utf16().collect::<Vec<u16>>());
+    let spelled: Vec<String> = keys
+        .iter()
+        .map(|key| format!("\"{key}\":{}", key.len()))
+        .collect();
+    assert!(text == format!("{{{}}}", spelled.join(",")).as_bytes());
+}
+
+#[test]
+fn of_two_members_of_one_name_the_later_counts() {
+    struct Pairs(Vec<(&'static str, u8)>);
+
+    impl Serialize for Pairs {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.collect_map(self.0.iter().copied())
+        }
+    }
+
+    for (pairs, expected) in [
+        (vec![("a", 1), ("a", 2)], "{\"a\":2}"),
+        (
+            vec![("b", 1), ("a", 2), ("b", 3), ("b", 4)],
+            "{\"a\":2,\"b\":4}",
+        ),
+        (
+            vec![("\u{fb33}", 1), ("\u{1f600}", 2), ("\u{fb33}", 3)],
+            "{\"\u{1f600}\":2,\"\u{fb33}\":3}",
+        ),
+    ] {
+        assert_eq!(canonical_json(&Pairs(pairs)).unwrap(), expected.as_bytes());
+    }
 }
 
 proptest! {
