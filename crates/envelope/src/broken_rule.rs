@@ -188,6 +188,13 @@ impl EncodeError {
             } => broken(EnvelopeRule::PayloadDigest)
                 .payload(name)
                 .values(expected, found),
+            Self::LengthChanged {
+                name,
+                expected,
+                found,
+            } => broken(EnvelopeRule::EntryBounds)
+                .payload(name)
+                .values(expected, found),
             Self::TooLarge | Self::Source { .. } | Self::Sink(_) => return None,
         })
     }

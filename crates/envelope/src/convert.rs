@@ -2,12 +2,13 @@
 
 use std::io::{Seek, Write};
 
+use crate::digest::DigestState;
 use crate::encode::EncodeError;
 use crate::manifest_rules::check_version;
 use crate::stream_encode::{PayloadBytes, read_range, write_going_back, write_in_order};
 use crate::verify::verify;
 use crate::{
-    DigestAlgorithm, EnvelopeError, EnvelopeHead, EnvelopeVersion, Id, Progress, ReadAt,
+    DigestAlgorithm, EnvelopeError, EnvelopeVersion, Id, PayloadEntry, Progress, ReadAt,
     StreamError,
 };
 
@@ -27,7 +28,8 @@ pub enum ConvertError {
         /// The first rule of that version that the manifest breaks.
         problem: EnvelopeError,
     },
-    /// The sink failed, or the source while it was read again.
+    /// The sink failed, or the source while it was read again; or its bytes are no longer those that were verified
+    /// ([`EncodeError::PayloadChanged`]).
     #[error(transparent)]
     Write(#[from] EncodeError),
 }
@@ -42,6 +44,8 @@ pub enum ConvertError {
 /// already, a file is copied byte for byte.
 ///
 /// The source is read twice, by [`verify`] first; `progress` is called during both, with a total of its own for each.
+/// Whatever is copied is compared again with the digest that was verified, so that a source that changes in between
+/// is refused rather than given a new digest.
 pub fn convert<S: ReadAt, W: Write + Seek>(
     source: &mut S,
     to: EnvelopeVersion,
@@ -49,9 +53,13 @@ pub fn convert<S: ReadAt, W: Write + Seek>(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<u64, ConvertError> {
     let head = verify(source, progress)?;
-    let mut manifest = head.manifest.clone();
+    let mut manifest = head.manifest;
+    let mut sections = Sections {
+        source,
+        entries: head.entries,
+        checked_by: None,
+    };
     if head.version == to {
-        let mut sections = Sections { source, head };
         // Its rows are stated, so each payload is read once more and compared.
         return Ok(write_in_order(&manifest, &mut sections, sink, progress)?);
     }
@@ -64,19 +72,21 @@ pub fn convert<S: ReadAt, W: Write + Seek>(
     // Before the rows go: they too may hold fields that version 2 has no place for.
     check_version(&manifest, to).map_err(|problem| ConvertError::WouldLose { to, problem })?;
     manifest.payloads.clear();
-    let mut sections = Sections { source, head };
+    sections.checked_by = Some(head.version.digest_algorithm());
     Ok(write_going_back(&manifest, &mut sections, sink, progress)?)
 }
 
 /// The payloads of a file, in its own order.
 struct Sections<'a, S> {
     source: &'a mut S,
-    head: EnvelopeHead,
+    entries: Vec<PayloadEntry>,
+    /// The function the entries' digests were made with, where nobody else compares them.
+    checked_by: Option<DigestAlgorithm>,
 }
 
 impl<S: ReadAt> PayloadBytes for Sections<'_, S> {
     fn payloads(&self) -> Vec<(Id, u64)> {
-        let entries = self.head.entries.iter();
+        let entries = self.entries.iter();
         entries
             .map(|entry| (entry.name.clone(), entry.byte_length))
             .collect()
@@ -85,10 +95,25 @@ impl<S: ReadAt> PayloadBytes for Sections<'_, S> {
     fn read(
         &mut self,
         index: usize,
+        _byte_length: u64,
         put: &mut dyn FnMut(&[u8]) -> Result<(), EncodeError>,
     ) -> Result<(), EncodeError> {
-        let entry = &self.head.entries[index];
+        let entry = &self.entries[index];
         let range = entry.offset..entry.end();
-        read_range(self.source, &entry.name, range, put)
+        let mut verified = self.checked_by.map(DigestState::new);
+        read_range(self.source, &entry.name, range, &mut |chunk| {
+            if let Some(state) = &mut verified {
+                state.update(chunk);
+            }
+            put(chunk)
+        })?;
+        match verified.map(DigestState::finish) {
+            Some(found) if found != entry.digest => Err(EncodeError::PayloadChanged {
+                name: entry.name.clone(),
+                expected: entry.digest,
+                found,
+            }),
+            _ => Ok(()),
+        }
     }
 }

@@ -76,6 +76,16 @@ pub enum EncodeError {
         /// What the bytes that were written give.
         found: Digest,
     },
+    /// A payload's source has another length than when the head was laid out: it was written to in the meantime.
+    #[error("payload {name} was {expected} bytes long and is {found} now")]
+    LengthChanged {
+        /// The payload.
+        name: Id,
+        /// Length at first, in bytes.
+        expected: u64,
+        /// Length later, in bytes.
+        found: u64,
+    },
     /// The bytes of a payload could not be read from where they come from.
     #[error("payload {name} could not be read: {error}")]
     Source {

@@ -17,7 +17,8 @@ use crate::{
 /// As [`crate::encode`], but payloads come from sources, 64 KiB at a time. Digests stand before the bytes they are of:
 /// where the manifest's `payloads` say them already, each source is read once and compared with what was said; where
 /// they are empty, each is read twice. Version 1 hashes each payload byte twice, version 2 as often as it reads it.
-/// The sink is not flushed; on an error, what it holds must be thrown away.
+/// The sink is not flushed; on an error, what it holds must be thrown away. A source whose bytes or whose length change
+/// while it is written is an error.
 pub fn write_from_sources<S: ReadAt, W: Write>(
     manifest: &Manifest,
     payloads: &mut [(Id, S)],
@@ -31,7 +32,8 @@ pub fn write_from_sources<S: ReadAt, W: Write>(
 ///
 /// As [`write_from_sources`], but in version 2 each payload byte is read and hashed once, whatever the manifest says:
 /// payloads are written while they are hashed, then header, manifest and table before them. The sink is left at the
-/// envelope's end.
+/// envelope's end. What it held beyond is still there, as nothing here can shorten a sink: who writes over a longer
+/// file truncates it there, or readers refuse it for the tail.
 pub fn write_seekable<S: ReadAt, W: Write + Seek>(
     manifest: &Manifest,
     payloads: &mut [(Id, S)],
@@ -46,10 +48,12 @@ pub(crate) trait PayloadBytes {
     /// Names and lengths.
     fn payloads(&self) -> Vec<(Id, u64)>;
 
-    /// Reads one payload in chunks of any length.
+    /// Reads one payload, of which so many bytes were announced, in chunks of any length. Exactly these are put, or it
+    /// fails.
     fn read(
         &mut self,
         index: usize,
+        byte_length: u64,
         put: &mut dyn FnMut(&[u8]) -> Result<(), EncodeError>,
     ) -> Result<(), EncodeError>;
 }
@@ -68,12 +72,28 @@ impl<S: ReadAt> PayloadBytes for Separate<'_, S> {
     fn read(
         &mut self,
         index: usize,
+        byte_length: u64,
         put: &mut dyn FnMut(&[u8]) -> Result<(), EncodeError>,
     ) -> Result<(), EncodeError> {
         let (name, source) = &mut self.0[index];
-        let range = 0..source.length();
-        read_range(source, name, range, put)
+        // Before, for what no longer has so many bytes; after, for what was written to in the meantime.
+        check_length(name, source, byte_length)?;
+        read_range(source, name, 0..byte_length, put)?;
+        check_length(name, source, byte_length)
     }
+}
+
+/// The head is written for lengths that were asked for once.
+fn check_length<S: ReadAt>(name: &Id, source: &S, expected: u64) -> Result<(), EncodeError> {
+    let found = source.length();
+    if found == expected {
+        return Ok(());
+    }
+    Err(EncodeError::LengthChanged {
+        name: name.clone(),
+        expected,
+        found,
+    })
 }
 
 /// Reads a payload out of a source that holds it.
@@ -140,7 +160,8 @@ impl<'a> Writing<'a> {
         put: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> Result<Digest, EncodeError> {
         let mut state = DigestState::new(self.version.digest_algorithm());
-        payloads.read(index, &mut |chunk| {
+        let byte_length = self.rows[index].byte_length.0;
+        payloads.read(index, byte_length, &mut |chunk| {
             state.update(chunk);
             put(chunk)?;
             self.reported.advance(chunk.len());
