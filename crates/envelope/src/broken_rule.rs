@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
 
+use crate::byte_layout::{FOOTER_BYTES, MAX_MANIFEST_BYTES};
 use crate::{EncodeError, EnvelopeError, EnvelopeRule};
 
 /// Which rule is broken, where, and the two values that differ. The message of the error says the same in words.
@@ -89,26 +90,38 @@ impl From<&EnvelopeError> for BrokenRule {
             Error::FooterMagic { offset, found } => broken
                 .at(*offset)
                 .values(&"FLYSESSF", &found.escape_ascii()),
-            Error::FileBytes { recorded, actual } => broken.values(recorded, actual),
+            // The length stands at the footer's beginning; a footer that is not at the end has another defect.
+            Error::FileBytes { recorded, actual } => broken
+                .at(actual.saturating_sub(FOOTER_BYTES.into()))
+                .values(recorded, actual),
             Error::FooterDigest {
-                recorded, computed, ..
-            } => broken.values(recorded, computed),
+                offset,
+                recorded,
+                computed,
+                ..
+            } => broken.at(*offset).values(recorded, computed),
             Error::ManifestBounds {
                 manifest_bytes,
                 room_bytes,
             } => broken.at(16).values(room_bytes, manifest_bytes),
+            Error::ManifestTooLong {
+                manifest_bytes,
+                limit_bytes,
+            } => broken.at(16).values(limit_bytes, manifest_bytes),
             Error::ManifestJson { offset, problem } => broken.at(*offset).found(problem),
             Error::ManifestNotCanonical { offset } => broken.at(*offset),
             Error::TableOffset { expected, found } => broken.at(24).values(expected, found),
-            Error::TableBounds { end, limit } => broken.values(limit, end),
+            // How many entries the table has.
+            Error::TableBounds { end, limit } => broken.at(20).values(limit, end),
             Error::EntryName {
                 offset, problem, ..
             } => broken.at(*offset).found(problem),
             Error::EntryOffset {
                 name,
+                offset,
                 expected,
                 found,
-            } => broken.payload(name).values(expected, found),
+            } => broken.payload(name).at(*offset).values(expected, found),
             Error::EntryBounds {
                 name,
                 offset,
@@ -157,9 +170,8 @@ impl From<&EnvelopeError> for BrokenRule {
                 second,
                 name,
             } => broken.field(second).payload(name).values(first, second),
-            Error::EntryDuplicate { name, .. } | Error::Unreferenced { name } => {
-                broken.payload(name)
-            }
+            Error::EntryDuplicate { offset, name, .. } => broken.payload(name).at(*offset),
+            Error::Unreferenced { name } => broken.payload(name),
         }
     }
 }
@@ -179,7 +191,7 @@ impl EncodeError {
             Self::NotStrict(problem) => broken(EnvelopeRule::ManifestJson).found(problem),
             Self::ShadowedField { field } => broken(EnvelopeRule::UnknownField).field(field),
             Self::ManifestTooLong { manifest_bytes } => {
-                broken(EnvelopeRule::ManifestBounds).values(&u32::MAX, manifest_bytes)
+                broken(EnvelopeRule::ManifestBounds).values(&MAX_MANIFEST_BYTES, manifest_bytes)
             }
             Self::PayloadChanged {
                 name,

@@ -16,6 +16,8 @@ pub const NAME_BYTES: usize = 64;
 pub const FOOTER_BYTES: u32 = 48;
 /// The most payloads one envelope holds.
 pub const MAX_PAYLOADS: u32 = 64;
+/// The longest manifest that is read or written, in bytes. Its length has 32 bits; real ones take some kilobytes.
+pub const MAX_MANIFEST_BYTES: u32 = 16 * 1024 * 1024;
 
 /// Rounds up to the next multiple of 8; `None` beyond 64 bits.
 pub(crate) fn align8(offset: u64) -> Option<u64> {

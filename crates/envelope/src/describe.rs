@@ -273,7 +273,11 @@ impl<F: FileBytes> Survey<'_, F> {
     /// layout.
     fn readable_entries(&mut self, header: &Header) -> Result<Entries, Halt<F::Fault>> {
         let mut entries = Entries::default();
-        if header.check_table(self.file_bytes).is_err() {
+        let length = header.check_manifest_bounds(self.file_bytes);
+        if length
+            .and_then(|()| header.check_table(self.file_bytes))
+            .is_err()
+        {
             return Ok(entries);
         }
         let prefix = self.file.prefix(header.table_end())?;
@@ -353,6 +357,9 @@ impl<F: FileBytes> Survey<'_, F> {
         entries: &Entries,
         limit: u64,
     ) -> Result<Result<(), EnvelopeError>, Halt<F::Fault>> {
+        if self.intact {
+            return Ok(Ok(()));
+        }
         if let Err(error) = header.check_manifest_bounds(limit) {
             return Ok(Err(error));
         }
@@ -369,7 +376,11 @@ impl<F: FileBytes> Survey<'_, F> {
         let byte_length = header.table_end() - offset;
         let table = header.check_table(limit).err();
         let broken = table.as_ref().or(entries.broken.as_ref());
-        let state = broken.map_or_else(|| sound.clone(), PartState::from);
+        let state = match broken {
+            Some(error) => error.into(),
+            None if entries.complete(header).is_none() => PartState::NotReached,
+            None => sound.clone(),
+        };
         self.add(PartKind::Table, offset, byte_length, state);
     }
 

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 use crate::byte_layout::{
-    ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_PAYLOADS, NAME_BYTES, align8,
-    file_length,
+    ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_MANIFEST_BYTES, MAX_PAYLOADS,
+    NAME_BYTES, align8, file_length,
 };
 use crate::canonical_json::plain_text;
 use crate::digest::Sha256State;
@@ -13,8 +13,8 @@ use crate::manifest_rules::{
     check_references, check_rows, check_version, read_manifest, unknown_fields,
 };
 use crate::{
-    CanonicalError, Digest, EnvelopeError, EnvelopeVersion, Id, Manifest, PayloadRow, PlainValue,
-    StrictJsonError, U64, UnknownFields, parse_strict_json,
+    CanonicalError, Digest, EnvelopeError, EnvelopeVersion, Id, MAX_VALUES, Manifest, PayloadRow,
+    PlainValue, StrictJsonError, U64, UnknownFields, parse_strict_json,
 };
 
 /// Why an envelope was not written. Nothing was written, unless the sink or a source failed or a payload is not what
@@ -47,8 +47,9 @@ pub enum EncodeError {
     /// holds a value without canonical JSON.
     #[error("the manifest has no canonical JSON: {0}")]
     NotCanonical(#[from] CanonicalError),
-    /// A field that this crate does not know holds a value no reader takes.
-    #[error("a field kept from version 1 holds what no reader takes: {0}")]
+    /// The manifest's JSON is none that a reader takes: a field that this crate does not know holds what it must not,
+    /// or there are too many values.
+    #[error("the manifest holds what no reader takes: {0}")]
     NotStrict(#[from] StrictJsonError),
     /// A field that this crate does not know carries the name of one that it does.
     #[error("a field kept from version 1, {field}, takes the name of a field that exists")]
@@ -56,8 +57,10 @@ pub enum EncodeError {
         /// Path of the first such field.
         field: String,
     },
-    /// The manifest is too long for the header's 32-bit lengths.
-    #[error("the manifest is {manifest_bytes} bytes, and its table must begin below 4 GiB")]
+    /// The manifest is longer than any reader takes into memory.
+    #[error(
+        "the manifest is {manifest_bytes} bytes, and readers take at most {MAX_MANIFEST_BYTES}"
+    )]
     ManifestTooLong {
         /// Length of the manifest.
         manifest_bytes: usize,
@@ -129,6 +132,15 @@ pub fn write_envelope<W: Write>(
     Ok(plan.file_bytes)
 }
 
+/// Compares the rows that a manifest states, if it states any, with the payloads, under the version it names. Before a
+/// version is changed and the rows are made anew, this tells whether the payloads are those the manifest is of.
+pub fn check_stated_rows(manifest: &Manifest, payloads: &[(Id, &[u8])]) -> Result<(), EncodeError> {
+    if manifest.payloads.is_empty() {
+        return Ok(());
+    }
+    check_rows(manifest, &rows(manifest.envelope_version, payloads)).map_err(EncodeError::Manifest)
+}
+
 fn plan_in_memory(manifest: &Manifest, payloads: &[(Id, &[u8])]) -> Result<Plan, EncodeError> {
     let version = manifest.envelope_version;
     let names: Vec<&Id> = payloads.iter().map(|(name, _)| name).collect();
@@ -166,14 +178,13 @@ impl Plan {
         text: &[u8],
         rows: &[PayloadRow],
     ) -> Result<Self, EncodeError> {
-        let too_long = || EncodeError::ManifestTooLong {
-            manifest_bytes: text.len(),
-        };
-        let manifest_bytes = u32::try_from(text.len()).map_err(|_| too_long())?;
-        let table_offset = manifest_bytes
-            .checked_add(HEADER_BYTES)
-            .and_then(|end| end.checked_next_multiple_of(8))
-            .ok_or_else(too_long)?;
+        let manifest_bytes = u32::try_from(text.len())
+            .ok()
+            .filter(|&bytes| bytes <= MAX_MANIFEST_BYTES)
+            .ok_or(EncodeError::ManifestTooLong {
+                manifest_bytes: text.len(),
+            })?;
+        let table_offset = (HEADER_BYTES + manifest_bytes).next_multiple_of(8);
         let payload_count = u32::try_from(rows.len()).map_err(|_| EncodeError::TooLarge)?;
         let head_bytes = u64::from(table_offset) + u64::from(payload_count * ENTRY_BYTES);
         let capacity = usize::try_from(head_bytes).map_err(|_| EncodeError::TooLarge)?;
@@ -292,7 +303,8 @@ fn rows(version: EnvelopeVersion, payloads: &[(Id, &[u8])]) -> Vec<PayloadRow> {
 }
 
 /// The manifest's bytes; where it states no rows, with `rows`. Unknown fields hold whatever a caller put there, so with
-/// them the text is read back: it must be strict, and it must say the same.
+/// them the text is read back: it must be strict, and it must say the same. So it is where it may hold too many values,
+/// each of which is a byte at least.
 fn manifest_text(manifest: &Manifest, rows: &[PayloadRow]) -> Result<Vec<u8>, EncodeError> {
     let mut value = PlainValue::of(manifest).map_err(CanonicalError::from)?;
     if manifest.payloads.is_empty()
@@ -306,12 +318,14 @@ fn manifest_text(manifest: &Manifest, rows: &[PayloadRow]) -> Result<Vec<u8>, En
         .map_err(CanonicalError::from)?
         .into_bytes();
     let kept = unknown_fields(manifest);
-    if !kept.is_empty() {
+    if !kept.is_empty() || text.len() > MAX_VALUES {
         let read = read_manifest(parse_strict_json(&text)?).map_err(EncodeError::Manifest)?;
-        let still_unknown = unknown_fields(&read);
+        // Both list what holds a field before what is within it, so the first that differs is one that was taken
+        // for a field that exists.
+        let mut still_unknown = unknown_fields(&read).into_iter();
         if let Some(field) = kept
             .into_iter()
-            .find(|field| !still_unknown.contains(field))
+            .find(|field| still_unknown.next().as_ref() != Some(field))
         {
             return Err(EncodeError::ShadowedField { field });
         }

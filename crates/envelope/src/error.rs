@@ -89,6 +89,8 @@ pub enum EnvelopeError {
         "the footer's digest does not match the first {covered_bytes} bytes: the file says {recorded}, they give {computed}"
     )]
     FooterDigest {
+        /// Where the footer records it.
+        offset: u64,
         /// How many bytes from the start the digest covers in this version.
         covered_bytes: u64,
         /// The digest in the footer.
@@ -105,6 +107,17 @@ pub enum EnvelopeError {
         manifest_bytes: u64,
         /// The room there is.
         room_bytes: u64,
+    },
+    /// The manifest is longer than any reader takes into memory. The format's header has room for 4 GiB; a manifest
+    /// names at most 64 payloads and takes some kilobytes.
+    #[error(
+        "the manifest is said to be {manifest_bytes} bytes (offset 16), and at most {limit_bytes} are read"
+    )]
+    ManifestTooLong {
+        /// The length the header says.
+        manifest_bytes: u64,
+        /// [`crate::MAX_MANIFEST_BYTES`].
+        limit_bytes: u64,
     },
     /// The manifest is not strict JSON.
     #[error("the manifest is not strict JSON: {problem} (file offset {offset})")]
@@ -167,6 +180,8 @@ pub enum EnvelopeError {
         index: usize,
         /// Index of the first.
         first: usize,
+        /// Where the second entry, and with it its name, begins.
+        offset: u64,
         /// Their name.
         name: Id,
     },
@@ -175,6 +190,8 @@ pub enum EnvelopeError {
     EntryOffset {
         /// The payload.
         name: Id,
+        /// Where its entry says it.
+        offset: u64,
         /// Where the layout puts it.
         expected: u64,
         /// Where the table puts it.
@@ -328,7 +345,7 @@ pub enum EnvelopeRule {
     FileBytes,
     /// The footer's digest matches what it covers.
     FooterDigest,
-    /// The manifest lies inside the file.
+    /// The manifest lies inside the file and is at most 16 MiB long.
     ManifestBounds,
     /// The manifest is strict JSON.
     ManifestJson,
@@ -380,7 +397,9 @@ impl EnvelopeError {
             Self::FooterMagic { .. } => EnvelopeRule::FooterMagic,
             Self::FileBytes { .. } => EnvelopeRule::FileBytes,
             Self::FooterDigest { .. } => EnvelopeRule::FooterDigest,
-            Self::ManifestBounds { .. } => EnvelopeRule::ManifestBounds,
+            Self::ManifestBounds { .. } | Self::ManifestTooLong { .. } => {
+                EnvelopeRule::ManifestBounds
+            }
             Self::ManifestJson { .. } => EnvelopeRule::ManifestJson,
             Self::ManifestNotCanonical { .. } => EnvelopeRule::ManifestCanonical,
             Self::TableOffset { .. } => EnvelopeRule::TableOffset,

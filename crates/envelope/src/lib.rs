@@ -34,7 +34,8 @@
 //!
 //! - `decode(encode(x))` is `x`, and encoding what was decoded gives the same bytes.
 //! - No input makes a reader panic, loop, or allocate more than in proportion to the input; a streaming reader or
-//!   writer takes one buffer and the head, however long the file is or claims to be.
+//!   writer takes one buffer and the head, however long the file is or claims to be. A manifest is at most
+//!   [`MAX_MANIFEST_BYTES`] long and holds at most [`MAX_VALUES`] values, so that no head takes much.
 //! - Every payload is referred to exactly once by the manifest.
 //! - A value has one spelling: ids, counters, digests and fractions are refused in any other.
 //!
@@ -130,7 +131,8 @@ mod verify;
 
 pub use broken_rule::BrokenRule;
 pub use byte_layout::{
-    ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_PAYLOADS, NAME_BYTES,
+    ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_MANIFEST_BYTES, MAX_PAYLOADS,
+    NAME_BYTES,
 };
 pub use canonical_json::{CanonicalError, canonical_json, canonical_text, digest_json};
 pub use compatibility::{CompatibilityDifference, CompatibilityField, compare_compatibility};
@@ -140,7 +142,7 @@ pub use decode::{
 };
 pub use describe::{EnvelopeLayout, LayoutPart, LayoutRefusal, PartKind, PartState, describe};
 pub use digest::{Digest, DigestAlgorithm, DigestError};
-pub use encode::{EncodeError, encode, write_envelope};
+pub use encode::{EncodeError, check_stated_rows, encode, write_envelope};
 pub use envelope_version::{EnvelopeVersion, UnknownVersion};
 pub use error::{EnvelopeError, EnvelopeRule};
 pub use from_json::{JsonShapeError, from_json};
@@ -160,6 +162,8 @@ pub use seed_derivation::{SeedError, derive_seed};
 pub use sort_few::sort_few_by;
 pub use stream_encode::{write_from_sources, write_seekable};
 pub use streamed::{MAX_STREAMED_HEAD_BYTES, Progress, StreamError};
-pub use strict_json::{MAX_DEPTH, MAX_SAFE_INTEGER, StrictJsonError, parse_strict_json};
+pub use strict_json::{
+    MAX_DEPTH, MAX_SAFE_INTEGER, MAX_VALUES, StrictJsonError, parse_strict_json,
+};
 pub use u64_text::{U64, U64Error};
 pub use verify::{describe_source, read_head, verify};

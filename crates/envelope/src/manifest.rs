@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 use crate::{Digest, DigestAlgorithm, EnvelopeVersion, Id, RationalNs, Scope, U64};
 
 /// Fields that a version 1 file carries and this crate does not know, kept so that the file can be
-/// written again byte for byte. In version 2 any entry here is refused.
+/// written again byte for byte. In version 2 any entry here is refused. The values of [`Scope`] and [`RationalNs`] have
+/// no place for any: within `sourceScope`, `worldTime` and `remainder` a field more is refused in both versions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -6,18 +6,26 @@ use serde_json::Value;
 
 use crate::manifest::UnknownFields;
 use crate::{
-    EnvelopeError, EnvelopeVersion, EventWatermarks, Id, Manifest, PayloadRow, sort_few_by,
+    EnvelopeError, EnvelopeVersion, EventWatermarks, Id, JsonShapeError, Manifest, PayloadRow,
+    sort_few_by,
 };
 
 /// Reads the typed manifest out of its JSON; an error names the field.
 pub(crate) fn read_manifest(value: Value) -> Result<Manifest, EnvelopeError> {
-    Manifest::from_json(value).map_err(|error| EnvelopeError::ManifestField {
-        field: match error.path() {
-            "" => "(top level)".to_owned(),
-            path => path.to_owned(),
-        },
-        problem: error.message().to_owned(),
-    })
+    Ok(Manifest::from_json(value)?)
+}
+
+/// A manifest of the wrong shape breaks the rule that a reader names.
+impl From<JsonShapeError> for EnvelopeError {
+    fn from(error: JsonShapeError) -> Self {
+        Self::ManifestField {
+            field: match error.path() {
+                "" => "(top level)".to_owned(),
+                path => path.to_owned(),
+            },
+            problem: error.message().to_owned(),
+        }
+    }
 }
 
 /// What the version allows: its own number, its digest function, its fields.

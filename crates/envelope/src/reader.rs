@@ -5,8 +5,8 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::byte_layout::{
-    ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_PAYLOADS, NAME_BYTES, align8,
-    array_at, bytes_at, digest_at, file_length, u32_at, u64_at,
+    ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_MANIFEST_BYTES, MAX_PAYLOADS,
+    NAME_BYTES, align8, array_at, bytes_at, digest_at, file_length, u32_at, u64_at,
 };
 use crate::file_bytes::{FileBytes, Halt};
 use crate::strict_json::read_strict_json;
@@ -119,8 +119,23 @@ impl Header {
         self.laid_out_table_offset() + u64::from(self.payload_count) * u64::from(ENTRY_BYTES)
     }
 
-    /// The manifest lies before `limit`, where the footer begins.
+    /// The manifest lies before `limit`, where the footer begins, and is no longer than readers take into memory.
     pub(crate) fn check_manifest_bounds(&self, limit: u64) -> Result<(), EnvelopeError> {
+        self.check_manifest_end(limit)?;
+        self.check_manifest_length()
+    }
+
+    fn check_manifest_length(&self) -> Result<(), EnvelopeError> {
+        if self.manifest_bytes > MAX_MANIFEST_BYTES {
+            return Err(EnvelopeError::ManifestTooLong {
+                manifest_bytes: self.manifest_bytes.into(),
+                limit_bytes: MAX_MANIFEST_BYTES.into(),
+            });
+        }
+        Ok(())
+    }
+
+    fn check_manifest_end(&self, limit: u64) -> Result<(), EnvelopeError> {
         if self.manifest_end() > limit {
             return Err(EnvelopeError::ManifestBounds {
                 manifest_bytes: self.manifest_bytes.into(),
@@ -190,16 +205,20 @@ pub(crate) fn check_footer_digest<F: FileBytes>(
     let covered_bytes = match header.version {
         EnvelopeVersion::One => footer_offset,
         EnvelopeVersion::Two => {
-            header.check_manifest_bounds(footer_offset)?;
+            header.check_manifest_end(footer_offset)?;
             header.check_table_bounds(footer_offset)?;
-            // Needed in memory in any case, so that it is read once, and refused before it is hashed if it is absurd.
-            file.prefix(header.table_end())?;
+            // Needed in memory in any case, so that it is read once. One that is too long is hashed on its way: the
+            // length that says so may be what is damaged.
+            if header.check_manifest_length().is_ok() {
+                file.prefix(header.table_end())?;
+            }
             header.table_end()
         }
     };
     let computed = file.digest(header.algorithm(), 0..covered_bytes)?;
     match computed {
         Some(computed) if computed != recorded => Err(Halt::Refused(EnvelopeError::FooterDigest {
+            offset: footer_offset + 8,
             covered_bytes,
             recorded,
             computed,
@@ -264,7 +283,12 @@ pub(crate) fn read_entry(
     };
     let name = read_name(&entry[..NAME_BYTES], index, start)?;
     if let Some(first) = earlier.iter().position(|other| other.name == name) {
-        return Err(EnvelopeError::EntryDuplicate { index, first, name });
+        return Err(EnvelopeError::EntryDuplicate {
+            index,
+            first,
+            offset: start,
+            name,
+        });
     }
     let (offset, byte_length) = (u64_at(entry, 64), u64_at(entry, 72));
     let previous_end = earlier.last().map_or(header.table_end(), PayloadEntry::end);
@@ -273,6 +297,7 @@ pub(crate) fn read_entry(
     if offset != expected {
         return Err(EnvelopeError::EntryOffset {
             name,
+            offset: start + file_length(NAME_BYTES),
             expected,
             found: offset,
         });

@@ -3,7 +3,9 @@
 use std::io;
 use std::ops::Range;
 
-use crate::byte_layout::{bytes_at, file_length};
+use crate::byte_layout::{
+    ENTRY_BYTES, HEADER_BYTES, MAX_MANIFEST_BYTES, MAX_PAYLOADS, bytes_at, file_length,
+};
 use crate::digest::DigestState;
 use crate::file_bytes::{FileBytes, Halt};
 use crate::{Digest, DigestAlgorithm, EnvelopeError, EnvelopeVersion, ReadAt};
@@ -11,9 +13,10 @@ use crate::{Digest, DigestAlgorithm, EnvelopeError, EnvelopeVersion, ReadAt};
 /// How many bytes are read at a time: enough to hash at full speed, and still in the processor's cache.
 pub(crate) const CHUNK_BYTES: usize = 64 * 1024;
 
-/// The longest header, manifest and table that a streaming reader takes into memory, in bytes. The format itself
-/// allows 4 GiB; a manifest names at most 64 payloads and takes some kilobytes.
-pub const MAX_STREAMED_HEAD_BYTES: u64 = 64 * 1024 * 1024;
+/// The longest header, manifest and table that a streaming reader takes into memory, in bytes: what the longest
+/// manifest ([`MAX_MANIFEST_BYTES`]) and the longest table take.
+pub const MAX_STREAMED_HEAD_BYTES: u64 =
+    HEADER_BYTES as u64 + MAX_MANIFEST_BYTES as u64 + (MAX_PAYLOADS * ENTRY_BYTES) as u64;
 
 /// How far a long operation is. The last report says that everything is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,16 +47,6 @@ pub enum StreamError {
     /// The sink refused a payload's bytes. What it holds is part of a payload and must be thrown away.
     #[error("the payload could not be written: {0}")]
     Sink(#[source] io::Error),
-    /// Header, manifest and table are longer than a streaming reader takes into memory.
-    #[error(
-        "header, manifest and table are said to be {head_bytes} bytes, and at most {limit_bytes} are read into memory"
-    )]
-    HeadTooLong {
-        /// How long they are said to be.
-        head_bytes: u64,
-        /// [`MAX_STREAMED_HEAD_BYTES`].
-        limit_bytes: u64,
-    },
     /// One payload was asked for in memory, where it does not fit.
     #[error("the payload is {byte_length} bytes and does not fit this machine's memory")]
     TooLarge {
@@ -151,12 +144,10 @@ impl<S: ReadAt> FileBytes for Streamed<'_, S> {
 
     fn prefix(&mut self, length: u64) -> Result<&[u8], Halt<StreamError>> {
         let wanted = length.min(self.source.length());
-        if wanted > MAX_STREAMED_HEAD_BYTES {
-            return Err(Halt::Fault(StreamError::HeadTooLong {
-                head_bytes: length,
-                limit_bytes: MAX_STREAMED_HEAD_BYTES,
-            }));
-        }
+        debug_assert!(
+            wanted <= MAX_STREAMED_HEAD_BYTES,
+            "the manifest's length was checked"
+        );
         let Self {
             source,
             head,

@@ -6,6 +6,9 @@ use crate::plain_length::plain_length;
 
 /// Deepest nesting of arrays and objects that is read.
 pub const MAX_DEPTH: usize = 64;
+/// The most values that are read out of one text, lists, objects and what is in them counted. A value of two bytes takes
+/// hundreds in memory, so a text's length alone bounds too little.
+pub const MAX_VALUES: usize = 1_000_000;
 /// Largest magnitude of a number written as an integer: 2^53 - 1.
 pub const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
@@ -74,6 +77,16 @@ pub enum StrictJsonError {
         /// [`MAX_DEPTH`].
         limit: usize,
     },
+    /// More than [`MAX_VALUES`] values.
+    #[error(
+        "the value at byte {offset} is one more than the {limit} that are read out of one text"
+    )]
+    TooManyValues {
+        /// Offset of the first value too many.
+        offset: usize,
+        /// [`MAX_VALUES`].
+        limit: usize,
+    },
     /// Something follows the value.
     #[error("the value ends at byte {offset} and something follows it")]
     TrailingBytes {
@@ -95,6 +108,7 @@ impl StrictJsonError {
             | Self::NonFinite { offset }
             | Self::LoneSurrogate { offset }
             | Self::TooDeep { offset, .. }
+            | Self::TooManyValues { offset, .. }
             | Self::TrailingBytes { offset } => offset,
         }
     }
@@ -103,7 +117,7 @@ impl StrictJsonError {
 /// Reads one JSON value.
 ///
 /// Refused, besides malformed text: duplicate keys, invalid UTF-8, numbers that are not finite,
-/// integers beyond 2^53-1, trailing bytes, nesting beyond [`MAX_DEPTH`].
+/// integers beyond 2^53-1, trailing bytes, nesting beyond [`MAX_DEPTH`], more than [`MAX_VALUES`] values.
 ///
 /// A reader of our own, because `serde_json` keeps the last of two equal keys, does not tell `1e20` from
 /// the integer it stands for, and by default rounds some doubles to a neighbour, which would make a
@@ -129,6 +143,7 @@ pub(crate) fn read_strict_json(bytes: &[u8]) -> Result<StrictRead, StrictJsonErr
     let mut reader = Reader {
         text,
         offset: 0,
+        values: 0,
         is_surely_canonical: true,
     };
     let value = reader.value(0)?;
@@ -148,6 +163,8 @@ pub(crate) fn read_strict_json(bytes: &[u8]) -> Result<StrictRead, StrictJsonErr
 struct Reader<'a> {
     text: &'a str,
     offset: usize,
+    /// How many were begun.
+    values: usize,
     /// Of what is before the offset.
     is_surely_canonical: bool,
 }
@@ -186,6 +203,13 @@ impl<'a> Reader<'a> {
 
     fn value(&mut self, depth: usize) -> Result<Value, StrictJsonError> {
         self.skip_space();
+        if self.values == MAX_VALUES {
+            return Err(StrictJsonError::TooManyValues {
+                offset: self.offset,
+                limit: MAX_VALUES,
+            });
+        }
+        self.values += 1;
         match self.peek() {
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),

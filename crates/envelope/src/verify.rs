@@ -36,8 +36,7 @@ pub fn read_head<S: ReadAt>(source: &mut S) -> Result<EnvelopeHead, StreamError>
 
 /// [`crate::describe`] for a file that need not fit into memory, as bounded as [`verify`].
 ///
-/// It fails only where the source does, or where the head is beyond [`crate::MAX_STREAMED_HEAD_BYTES`]; a file that
-/// breaks rules is described.
+/// It fails only where the source does; a file that breaks rules is described.
 pub fn describe_source<S: ReadAt>(
     source: &mut S,
     progress: &mut dyn FnMut(Progress),

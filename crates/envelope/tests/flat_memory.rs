@@ -5,12 +5,14 @@ mod counting_allocator;
 mod sample_envelope;
 
 use std::io::{self, Seek, SeekFrom, Write};
+use std::ops::Range;
 
 use counting_allocator::{CountingAllocator, peak_of};
 use sample_envelope::{BOTH, Forgery, id, manifest};
 use wellwritten_envelope::{
-    EnvelopeRule, EnvelopeVersion, Id, ReadAt, StreamError, copy_payload, decode, decode_header,
-    describe, describe_source, head_bytes, read_head, verify, write_from_sources, write_seekable,
+    EnvelopeRule, EnvelopeVersion, Id, MAX_MANIFEST_BYTES, ReadAt, StreamError, copy_payload,
+    decode, decode_header, describe, describe_source, head_bytes, read_head, verify,
+    write_from_sources, write_seekable,
 };
 
 #[global_allocator]
@@ -43,17 +45,18 @@ impl ReadAt for Sparse {
     }
 
     fn read_exact_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        buffer.fill(0);
         let end_offset = self.length - self.end.len() as u64;
-        for (at, byte) in (offset..).zip(buffer) {
-            let from_end = at
-                .checked_sub(end_offset)
-                .and_then(|at| usize::try_from(at).ok());
-            let from_beginning = usize::try_from(at).ok();
-            *byte = from_end
-                .and_then(|at| self.end.get(at))
-                .or_else(|| from_beginning.and_then(|at| self.beginning.get(at)))
-                .copied()
-                .unwrap_or(0);
+        for (start, part) in [(0, &self.beginning), (end_offset, &self.end)] {
+            let (from, to) = (offset.max(start), offset + buffer.len() as u64);
+            let to = to.min(start + part.len() as u64);
+            if from < to {
+                let within = |range: Range<u64>, base: u64| {
+                    let place = |at: u64| usize::try_from(at - base).unwrap();
+                    place(range.start)..place(range.end)
+                };
+                buffer[within(from..to, offset)].copy_from_slice(&part[within(from..to, start)]);
+            }
         }
         Ok(())
     }
@@ -111,11 +114,19 @@ fn absurd_files_allocate_next_to_nothing() {
     const TERABYTES: u64 = 5 << 40;
     for version in BOTH {
         let mut long_manifest = Forgery::of(version);
-        long_manifest.manifest_bytes = Some(u32::MAX - 39);
-        long_manifest.table_offset = Some(u32::MAX - 7);
+        // In version 2 its digest is made first, for which all of it is read.
+        long_manifest.manifest_bytes = Some((64 << 20) - 32);
+        long_manifest.table_offset = Some(64 << 20);
         let mut file = stretched(&long_manifest, TERABYTES);
         let (error, peak) = peak_of(|| read_head(&mut file).unwrap_err());
-        assert!(matches!(error, StreamError::HeadTooLong { .. }), "{error}");
+        let expected = match version {
+            EnvelopeVersion::One => EnvelopeRule::ManifestBounds,
+            EnvelopeVersion::Two => EnvelopeRule::FooterDigest,
+        };
+        let StreamError::Refused(error) = error else {
+            panic!("{error}");
+        };
+        assert_eq!(error.rule(), expected, "{error}");
         assert!(peak < NEXT_TO_NOTHING, "{peak} bytes");
 
         // Payloads of terabytes, all of them inside the file: the head is read and says so.
@@ -142,18 +153,16 @@ fn absurd_files_allocate_next_to_nothing() {
     }
     // In version 2 nothing else is read before its footer is judged.
     let mut long_manifest = Forgery::of(EnvelopeVersion::Two);
-    long_manifest.manifest_bytes = Some(u32::MAX - 39);
-    long_manifest.table_offset = Some(u32::MAX - 7);
+    long_manifest.manifest_bytes = Some((64 << 20) - 32);
+    long_manifest.table_offset = Some(64 << 20);
     let mut file = stretched(&long_manifest, TERABYTES);
-    let (errors, peak) = peak_of(|| {
-        let verified = verify(&mut file, &mut |_| {}).unwrap_err();
-        (
-            verified,
-            describe_source(&mut file, &mut |_| {}).unwrap_err(),
-        )
+    let (said, peak) = peak_of(|| {
+        let verified = verify(&mut file, &mut |_| {}).unwrap_err().to_string();
+        let described = describe_source(&mut file, &mut |_| {}).unwrap();
+        (verified, described.refusal.unwrap())
     });
-    assert!(matches!(errors.0, StreamError::HeadTooLong { .. }));
-    assert!(matches!(errors.1, StreamError::HeadTooLong { .. }));
+    assert_eq!(said.1.rule, EnvelopeRule::FooterDigest);
+    assert_eq!(said.0, said.1.message);
     assert!(peak < NEXT_TO_NOTHING, "{peak} bytes");
     let mut other = stretched(&Forgery::of(EnvelopeVersion::Two), TERABYTES);
     let (error, peak) = peak_of(|| verify(&mut other, &mut |_| {}).unwrap_err());
@@ -162,6 +171,32 @@ fn absurd_files_allocate_next_to_nothing() {
         "{error}"
     );
     assert!(peak < NEXT_TO_NOTHING, "{peak} bytes");
+}
+
+/// The values of a manifest take a hundred times its text in memory, so both have a limit.
+#[test]
+fn a_manifest_of_many_values_takes_no_more_than_the_limits_allow() {
+    type Read<'a> = &'a dyn Fn() -> String;
+    const MOST: usize = 448 << 20;
+    let unit = ",{\"\":0}";
+    let mut text = Forgery::of(EnvelopeVersion::One).manifest;
+    text.pop();
+    text.extend(b",\"zz\":[0");
+    text.extend(
+        unit.repeat((MAX_MANIFEST_BYTES as usize - text.len() - 2) / unit.len())
+            .bytes(),
+    );
+    text.extend(b"]}");
+    let file = Forgery::of(EnvelopeVersion::One).remanifest(text).write();
+    let readers: [Read<'_>; 2] = [
+        &|| verify(&mut &file[..], &mut |_| {}).unwrap_err().to_string(),
+        &|| describe(&file).refusal.unwrap().message,
+    ];
+    for read in readers {
+        let (said, peak) = peak_of(read);
+        assert!(said.contains("1000000 that are read"), "{said}");
+        assert!(peak < MOST, "{peak} bytes");
+    }
 }
 
 /// A payload that is computed, not stored.
