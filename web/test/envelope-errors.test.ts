@@ -34,7 +34,7 @@ const encoding = (changed: object, given: unknown = payloads(), version?: unknow
     encodeEnvelope(
       { ...manifest, payloads: [], ...changed } as Manifest,
       given as Map<string, Uint8Array>,
-      version === undefined ? {} : { version: version as 1 },
+      version === undefined ? {} : version === null ? (null as never) : { version: version as 1 },
     ),
   );
 
@@ -55,7 +55,7 @@ describe("what cannot be encoded", () => {
       "a field that is missing",
       { environment: undefined },
       payloads(),
-      { rule: "manifest-field", field: "", found: "missing field `environment`" },
+      { rule: "manifest-field", field: "(top level)", found: "missing field `environment`" },
     ],
     [
       "a field that version 2 does not have",
@@ -134,11 +134,83 @@ describe("what cannot be encoded", () => {
     ["payloads that are no map", {}, { world: new Uint8Array() }, undefined, /Map/],
     ["a version there is not", {}, payloads(), 3, /version 3/],
     ["a number that is none", { agents: Number.NaN }, payloads(), undefined, /not finite/],
-    ["half a character", { checkpointId: "\ud83d" }, payloads(), undefined, /surrogate/],
+    [
+      "half a character",
+      { checkpointId: "\ud83d" },
+      payloads(),
+      undefined,
+      /checkpointId.*surrogate/,
+    ],
+    ["a function", { checkpointId: () => "c" }, payloads(), undefined, /manifest/],
+    ["options that are null", {}, payloads(), null, /options/],
+    ["a version that is a text", {}, payloads(), "2", /version/],
+    [
+      "a class that calls itself bytes",
+      {},
+      new Map([["world", { [Symbol.toStringTag]: "Uint8Array", length: 4 }]]),
+      undefined,
+      /world.*Uint8Array/,
+    ],
   ])("%s is a wrong argument", (_what, changed, given, version, words) => {
     const { code, message } = encoding(changed, given, version);
     expect(code).toBe("INVALID_ARGUMENT");
     expect(message).toMatch(words);
+  });
+
+  // In a field that nobody knows, so that nothing but its having no JSON is wrong with it.
+  it.each<[string, unknown, string, RegExp]>([
+    ["a date", new Date(0), "zz", /class/],
+    ["a map", new Map([["a", 1]]), "zz", /class/],
+    ["a set", new Set([1]), "zz", /class/],
+    ["bytes", new Uint8Array(3), "zz", /class/],
+    ["minus zero", -0, "zz", /-0/],
+    ["minus zero in a list", [0, { deep: [1, -0] }], "zz[1].deep[1]", /-0/],
+    ["half a character in a key", { "\ud83d": 1 }, "zz", /surrogate/],
+    ["two keys that UTF-8 spells alike", { "\ud83d": 1, "\ud83e": 2 }, "zz", /surrogate/],
+    ["not a number", { deep: Number.NaN }, "zz.deep", /finite/],
+  ])("%s is refused by its field, not written as something else", (_what, value, path, words) => {
+    const { digestAlgorithm: _, ...first } = manifest;
+    const { code, message } = refusalOf(() =>
+      encodeEnvelope(
+        { ...first, envelopeVersion: 1, payloads: [], zz: value } as unknown as Manifest,
+        payloads(),
+      ),
+    );
+    expect(code).toBe("INVALID_ARGUMENT");
+    expect(message).toContain(`manifest: ${path}: `);
+    expect(message).toMatch(words);
+  });
+
+  it("a field that throws when it is read is a wrong argument, and the module goes on", () => {
+    const trap = {
+      get checkpointId(): string {
+        throw new Error("not yet");
+      },
+    };
+    const odd = Object.defineProperties({ ...manifest }, Object.getOwnPropertyDescriptors(trap));
+    const { code, message } = refusalOf(() => encodeEnvelope(odd, payloads()));
+    expect([code, message]).toEqual(["INVALID_ARGUMENT", expect.stringContaining("not yet")]);
+    expect(encodeEnvelope({ ...manifest, payloads: [] }, payloads()).length).toBeGreaterThan(80);
+  });
+
+  it.each([1, 2] as const)("rows that are stated hold when the version becomes %i", (version) => {
+    const there = encodeEnvelope({ ...manifest, payloads: [] }, payloads());
+    const back = encodeEnvelope(decodeEnvelope(there).manifest, payloads(), { version: 1 });
+    const stated = decodeEnvelope(version === 1 ? there : back).manifest;
+    for (const [name, bytes] of payloads()) {
+      if (bytes.length === 0) continue;
+      const tampered = payloads().set(
+        name,
+        bytes.map((byte) => byte ^ 1),
+      );
+      const { code, context } = refusalOf(() => encodeEnvelope(stated, tampered, { version }));
+      expect(code).toBe("ENVELOPE_NOT_ENCODABLE");
+      expect(context).toMatchObject({
+        rule: "payload-rows",
+        field: expect.stringMatching(/^payloads\[\d+\]\.digest$/),
+      });
+    }
+    expect(encodeEnvelope(stated, payloads(), { version })).toEqual(version === 1 ? back : there);
   });
 
   it("a row of version 1 with a field of its own does not become version 2 without a word", () => {
@@ -156,12 +228,25 @@ describe("what cannot be encoded", () => {
   });
 });
 
+function transferred(bytes: Uint8Array<ArrayBuffer>): Uint8Array {
+  structuredClone(bytes.buffer, { transfer: [bytes.buffer] });
+  return bytes;
+}
+
 describe("what is no envelope", () => {
+  it("of what is too long it says what takes it", () => {
+    const { message } = refusalOf(() => decodeEnvelope(new Uint8Array(2 ** 31)));
+    expect(message).toContain("wellwritten envelope verify");
+  });
+
   it.each([
     ["an ArrayBuffer", new ArrayBuffer(96)],
     ["a list", [1, 2, 3]],
     ["nothing", undefined],
     ["other words than bytes", new Uint16Array(96)],
+    ["what calls itself bytes", { [Symbol.toStringTag]: "Uint8Array", length: 96 }],
+    ["bytes whose buffer is gone", transferred(new Uint8Array(96))],
+    ["bytes that do not fit into wasm", new Uint8Array(2 ** 31)],
   ])("%s is a wrong argument", (_what, value) => {
     for (const read of [decodeEnvelope, describeEnvelope])
       expect(refusalOf(() => read(value as never)).code).toBe("INVALID_ARGUMENT");

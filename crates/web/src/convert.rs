@@ -57,12 +57,53 @@ fn plain_to_js(value: PlainValue) -> JsValue {
 /// A Rust value, or an error that says which field is wrong. A property that is `undefined` is as good as
 /// absent.
 pub fn from_js<T: DeserializeOwned>(what: &str, value: JsValue) -> WebResult<T> {
-    from_json(json_from_js(what, value)?).map_err(|error| refused(what, &error))
+    from_json(read(what, value, Zeros::Alike)?).map_err(|error| refused(what, &error))
 }
 
-/// A JavaScript value as JSON, whatever its shape.
+/// A JavaScript value as JSON, whatever its shape. What JSON cannot say is refused, by the field it is in, rather than
+/// said otherwise.
 pub fn json_from_js(what: &str, value: JsValue) -> WebResult<Value> {
-    js_to_json(value, MAX_DEPTH).map_err(|problem| refused(what, &problem))
+    read(what, value, Zeros::Told)
+}
+
+fn read(what: &str, value: JsValue, zeros: Zeros) -> WebResult<Value> {
+    js_to_json(value, MAX_DEPTH, zeros).map_err(|unfit| match unfit.path.as_str() {
+        "" => refused(what, &unfit.problem),
+        path => refused(what, &format_args!("{path}: {}", unfit.problem)),
+    })
+}
+
+/// Whether -0 is as good as 0. To a setting it is; a document that is signed for by a digest says one of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Zeros {
+    Alike,
+    Told,
+}
+
+/// What has no JSON, and where in the value it is.
+struct Unfit {
+    path: String,
+    problem: &'static str,
+}
+
+impl From<&'static str> for Unfit {
+    fn from(problem: &'static str) -> Self {
+        Self {
+            path: String::new(),
+            problem,
+        }
+    }
+}
+
+impl Unfit {
+    /// The same, seen from the value that holds this one under `step`: a name, or `[index]`.
+    fn under(mut self, step: &str) -> Self {
+        if !self.path.is_empty() && !self.path.starts_with('[') {
+            self.path.insert(0, '.');
+        }
+        self.path.insert_str(0, step);
+        self
+    }
 }
 
 /// An argument that is wrong, and how.
@@ -73,47 +114,72 @@ pub fn refused(what: &str, problem: &dyn Display) -> WebError {
     )
 }
 
-fn js_to_json(value: JsValue, depth: usize) -> Result<Value, &'static str> {
+fn js_to_json(value: JsValue, depth: usize, zeros: Zeros) -> Result<Value, Unfit> {
     if value.is_null() || value.is_undefined() {
         return Ok(Value::Null);
     }
     if let Some(value) = value.as_bool() {
         return Ok(Value::Bool(value));
     }
-    if let Some(text) = value.as_string() {
-        // What UTF-8 cannot spell was replaced on the way.
-        return if JsValue::from_str(&text) == value {
-            Ok(Value::String(text))
-        } else {
-            Err("a string holds half a surrogate pair")
-        };
+    if value.is_string() {
+        return Ok(Value::String(text(&value)?));
     }
     if let Some(number) = value.as_f64() {
-        return whole_or_float(&value, number).ok_or("a number is not finite");
+        if zeros == Zeros::Told && number == 0.0 && number.is_sign_negative() {
+            return Err("a number is -0, which JSON says as 0".into());
+        }
+        return whole_or_float(&value, number).ok_or_else(|| "a number is not finite".into());
     }
     if value.is_bigint() {
-        return whole(value.unchecked_into()).ok_or("a bigint has more than 64 bits");
+        return whole(value.unchecked_into())
+            .ok_or_else(|| "a bigint has more than 64 bits".into());
     }
     if depth == 0 {
-        return Err("it is nested too deeply");
+        return Err("it is nested too deeply".into());
     }
     if let Some(array) = value.dyn_ref::<Array>() {
-        let elements = array.iter().map(|element| js_to_json(element, depth - 1));
+        let elements = array.iter().enumerate().map(|(index, element)| {
+            js_to_json(element, depth - 1, zeros)
+                .map_err(|unfit| unfit.under(&format!("[{index}]")))
+        });
         return Ok(Value::Array(elements.collect::<Result<_, _>>()?));
     }
     if !value.is_object() {
-        return Err("it holds a function or a symbol");
+        return Err("it holds a function or a symbol".into());
+    }
+    if !is_plain(&value) {
+        return Err(
+            "it is an object of a class, such as a Date or a Map, and not a plain one".into(),
+        );
     }
     let mut object = Map::new();
     for entry in Object::entries(value.unchecked_ref()).iter() {
         let entry: Array = entry.unchecked_into();
         let value = entry.get(1);
         if !value.is_undefined() {
-            let key = entry.get(0).as_string().unwrap_or_default();
-            object.insert(key, js_to_json(value, depth - 1)?);
+            let key = text(&entry.get(0))?;
+            let value = js_to_json(value, depth - 1, zeros).map_err(|unfit| unfit.under(&key))?;
+            object.insert(key, value);
         }
     }
     Ok(Value::Object(object))
+}
+
+/// A string or a key as UTF-8, which cannot spell half a surrogate pair: two keys could become one.
+fn text(value: &JsValue) -> Result<String, &'static str> {
+    let text = value.as_string().unwrap_or_default();
+    // What UTF-8 cannot spell was replaced on the way.
+    if JsValue::from_str(&text) == *value {
+        Ok(text)
+    } else {
+        Err("a string holds half a surrogate pair")
+    }
+}
+
+/// Whether all that an object says is in its entries: its prototype is none, or that of plain objects, in any realm.
+fn is_plain(value: &JsValue) -> bool {
+    let prototype = Object::get_prototype_of(value);
+    prototype.is_null() || Object::get_prototype_of(&prototype).is_null()
 }
 
 /// A number without a fraction is an integer, as far as doubles can tell integers apart.

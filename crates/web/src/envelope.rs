@@ -7,7 +7,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wellwritten_envelope::{
     Compatibility, Digest, DigestAlgorithm, EncodeError, EnvelopeError, EnvelopeVersion, Id,
-    Manifest, canonical_json, compare_compatibility, decode, describe, encode,
+    Manifest, canonical_json, check_stated_rows, compare_compatibility, decode, describe, encode,
 };
 
 use crate::convert::{from_js, json_from_js, refused, to_js};
@@ -81,9 +81,11 @@ pub fn encode_envelope(
     #[wasm_bindgen(unchecked_param_type = "1 | 2 | undefined")] version: JsValue,
 ) -> WebResult<Uint8Array> {
     let mut manifest = manifest_from_js(manifest)?;
-    if !version.is_undefined() {
-        become_version(&mut manifest, from_js("version", version)?);
-    }
+    let version = if version.is_undefined() {
+        manifest.envelope_version
+    } else {
+        from_js("version", version)?
+    };
     let payloads: Map = payloads
         .dyn_into()
         .map_err(|_| invalid("payloads must be a Map".to_owned()))?;
@@ -100,6 +102,11 @@ pub fn encode_envelope(
         .iter()
         .map(|(name, bytes)| (name.clone(), bytes.as_slice()))
         .collect();
+    if manifest.envelope_version != version {
+        // The digests that the rows state are of this version, and are gone with it.
+        check_stated_rows(&manifest, &payloads)?;
+        become_version(&mut manifest, version);
+    }
     let bytes = encode(&manifest, &payloads)?;
     Ok(Uint8Array::from(bytes.as_slice()))
 }
@@ -119,20 +126,12 @@ pub fn compare_compatibilities(
 
 /// A manifest of the wrong shape breaks the rule that a reader would name.
 fn manifest_from_js(value: JsValue) -> WebResult<Manifest> {
-    Manifest::from_json(json_from_js("manifest", value)?).map_err(|error| {
-        EncodeError::Manifest(EnvelopeError::ManifestField {
-            field: error.path().to_owned(),
-            problem: error.message().to_owned(),
-        })
-        .into()
-    })
+    Manifest::from_json(json_from_js("manifest", value)?)
+        .map_err(|error| EncodeError::Manifest(EnvelopeError::from(error)).into())
 }
 
 /// Payloads have other digests in another version, so rows are made anew; not where that would lose a field.
 fn become_version(manifest: &mut Manifest, version: EnvelopeVersion) {
-    if manifest.envelope_version == version {
-        return;
-    }
     manifest.envelope_version = version;
     manifest.digest_algorithm = match version {
         EnvelopeVersion::One => None,
