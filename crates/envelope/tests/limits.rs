@@ -110,12 +110,6 @@ fn values_are_counted_and_one_too_many_is_named() {
     };
     assert_eq!(error.offset(), longer.len() - 2);
     assert_eq!(error, expected);
-    // Members count like elements, and so do values within values.
-    let nested = format!("[{{\"\":0}}{}]", ",{\"\":0}".repeat(MAX_VALUES / 2));
-    assert!(matches!(
-        parse_strict_json(nested.as_bytes()),
-        Err(StrictJsonError::TooManyValues { .. })
-    ));
 }
 
 #[test]
@@ -130,7 +124,13 @@ fn too_many_values_are_refused_by_all_and_not_written() {
             StrictJsonError::TooManyValues { .. }
         ))
     ));
-    let mut said = refusals(&Forgery::with(&crowded, &payloads).write());
+    let good = Forgery::of(EnvelopeVersion::One);
+    let mut text = good.manifest.clone();
+    text.pop();
+    text.extend(b",\"zz\":[0");
+    text.extend(",0".repeat(MAX_VALUES).bytes());
+    text.extend(b"]}");
+    let mut said = refusals(&good.remanifest(text).write());
     said.dedup();
     assert_eq!(said.len(), 1);
     assert_eq!(said[0].rule(), EnvelopeRule::ManifestJson);
