@@ -62,6 +62,7 @@ pub fn from_js<T: DeserializeOwned>(what: &str, value: JsValue) -> WebResult<T> 
 
 /// A JavaScript value as JSON, whatever its shape. What JSON cannot say is refused, by the field it is in, rather than
 /// said otherwise.
+#[cfg(feature = "page")]
 pub fn json_from_js(what: &str, value: JsValue) -> WebResult<Value> {
     read(what, value, Zeros::Told)
 }
@@ -77,6 +78,10 @@ fn read(what: &str, value: JsValue, zeros: Zeros) -> WebResult<Value> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Zeros {
     Alike,
+    #[cfg_attr(
+        not(feature = "page"),
+        expect(dead_code, reason = "only an envelope's manifest is such a document")
+    )]
     Told,
 }
 
