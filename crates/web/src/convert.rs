@@ -78,10 +78,6 @@ fn read(what: &str, value: JsValue, zeros: Zeros) -> WebResult<Value> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Zeros {
     Alike,
-    #[cfg_attr(
-        not(feature = "page"),
-        expect(dead_code, reason = "only an envelope's manifest is such a document")
-    )]
     Told,
 }
 
