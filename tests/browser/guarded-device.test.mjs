@@ -477,7 +477,7 @@ test("a window records what runs and replays it as one unit; what is wrong with 
         freed: ["BAD_HANDLE", "BAD_HANDLE"],
         lost: "DEVICE_LOST",
         recovered: "DEVICE_LOST",
-        losing: "WINDOW_DOOMED",
+        losing: "DEVICE_LOST",
         closed: ["CLOSED", "CLOSED"],
       },
       backend,
