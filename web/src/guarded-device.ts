@@ -164,7 +164,7 @@ export class Kernel {
 export class SealedGraph {
   /** How reports name it. */
   readonly label: string;
-  /** How many writes, copies, launches and replays it runs. */
+  /** How many writes, copies and launches it runs, those of replayed graphs included. */
   readonly units: number;
   readonly #graph: WasmGraph;
 
@@ -400,14 +400,15 @@ export class GuardedDevice extends TypedEventTarget<DeviceEvents> {
 
   /**
    * Opens a capture window and runs `record`, which writes, copies, launches and replays as always; all of it runs now
-   * and is recorded. Reads and allocations are not. Waits until it has settled. The graph runs it again, as one unit of work.
+   * and is recorded. Reads and allocations are not. Waits until it has settled. The graph runs it again, as one unit of
+   * work.
    *
    * Rejects with `WINDOW_DOOMED` when anything in it failed or was skipped, however late (the context names the work
    * and the root failure), with `BUSY` while another window of this device records, or eight wait to be sealed, with
    * `DEVICE_LOST`, `CLOSED`, and with `INVALID_ARGUMENT` when `record` is no function or returns a promise: what is
    * done after it returned would not be recorded. `INVALID_ARGUMENT` also when more than 65,536 writes, copies and
-   * launches were recorded, those of replayed graphs included. What `record` throws is passed on. There is no graph then; what ran
-   * has run.
+   * launches were recorded, those of replayed graphs included. What `record` throws is passed on. There is no graph then;
+   * what ran has run.
    */
   async window(record: () => void, options: { label?: string } = {}): Promise<SealedGraph> {
     demand(typeof record === "function", "record", record, "a function");

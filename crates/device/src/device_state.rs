@@ -19,7 +19,7 @@ use crate::buffer::GuardedBuffer;
 use crate::counters::DeviceCounters;
 use crate::error::DeviceError;
 use crate::kernel::{BackendIdentity, CompiledKernel, Kernel};
-use crate::launch_check::{Bound, check_buffer_size, check_copy, check_launch, check_words};
+use crate::launch_check::{Bound, check_buffer_size, check_copy, check_launch, check_write};
 use crate::window::{ClosedWindow, Graph, OpenWindow, WindowError};
 
 /// A submission whose verdict arrives later.
@@ -167,16 +167,13 @@ impl DeviceState {
         bytes: Rc<[u8]>,
     ) -> Result<(), DeviceError> {
         self.check_live()?;
-        let (expected, found) = (target.size_bytes(), bytes.len() as u64);
-        if found != expected {
-            return Err(DeviceError::WriteLength { expected, found });
-        }
-        check_words("the length of a write", found)?;
         let writes = std::slice::from_ref(target);
-        let Some(location) = self.locate(target)? else {
+        let located = self.locate(target)?;
+        let found = bytes.len() as u64;
+        check_write(target, found)?;
+        let Some(location) = located else {
             return self.skip("host write", &[], writes);
         };
-        check_words("the offset of a write", location.offset)?;
         self.counters.bytes_written += found;
         if found == 0 {
             return Ok(());

@@ -142,6 +142,16 @@ pub(crate) fn check_launch(
     Ok(())
 }
 
+/// Refuses host bytes that do not fit their target.
+pub(crate) fn check_write(target: &BufferBinding, found: u64) -> Result<(), DeviceError> {
+    let expected = target.size_bytes();
+    if found != expected {
+        return Err(DeviceError::WriteLength { expected, found });
+    }
+    check_words("the length of a write", found)?;
+    check_words("the offset of a write", target.offset_start())
+}
+
 /// Refuses a copy from buffer to buffer that WebGPU would refuse late.
 pub(crate) fn check_copy(
     source: &BufferBinding,

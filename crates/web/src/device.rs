@@ -119,7 +119,7 @@ impl WasmGraph {
         self.graph.label().to_owned()
     }
 
-    /// How many writes, copies, launches and replays it runs.
+    /// How many writes, copies and launches it runs, those of replayed graphs included.
     #[wasm_bindgen(getter)]
     pub fn units(&self) -> usize {
         self.graph.units()

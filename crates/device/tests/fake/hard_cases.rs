@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use futures::FutureExt as _;
-use wellwritten_device::{Access, Binding, KernelSource, SealedGraph, WindowError};
+use wellwritten_device::{Access, Binding, DeviceError, KernelSource, SealedGraph, WindowError};
 use wellwritten_memory::FailureKind;
 
 use crate::rig::{BOTH, Rig, words};
@@ -167,4 +167,35 @@ fn reads_that_are_polled_once_and_dropped_leave_nothing() {
         .unwrap();
     let read = rig.read(&buffer.binding()).unwrap();
     assert_eq!(words(&read), [2; 64]);
+}
+
+#[test]
+fn a_mistaken_call_is_refused_whatever_became_of_its_buffers() {
+    for exists in [true, false] {
+        let rig = Rig::late();
+        if !exists {
+            rig.control().fail_creation_after(0);
+        }
+        let [a, b] = ["a", "b"].map(|label| rig.alloc(512, label));
+        rig.settle();
+        let odd = a.slice(2, 6).unwrap();
+        let refused = |outcome: Result<(), DeviceError>| {
+            assert!(
+                matches!(outcome, Err(DeviceError::Alignment { .. })),
+                "exists: {exists}, {outcome:?}"
+            );
+        };
+        refused(rig.device.write(&odd, &[0; 4]));
+        refused(rig.device.copy(&odd, &b.slice(0, 4).unwrap()));
+        let bindings = [Binding::new(odd, Access::Write)];
+        refused(
+            rig.device
+                .launch(&rig.fill("fill", 1), &bindings, [1, 1, 1]),
+        );
+        let short = rig.device.write(&a.binding(), &[0; 4]);
+        assert!(
+            matches!(short, Err(DeviceError::WriteLength { .. })),
+            "{short:?}"
+        );
+    }
 }

@@ -16,6 +16,8 @@ mod loss;
 mod offsets;
 mod on_host;
 mod oracle;
+#[path = "../oracle/random.rs"]
+mod random;
 mod reads;
 mod refusals;
 mod rig;

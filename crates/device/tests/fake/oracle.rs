@@ -10,26 +10,10 @@ use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
+use crate::random::Random;
 use crate::rig::{ReadResult, Rig, Under};
 use wellwritten_device::fake::Encoded;
 use wellwritten_device::{Access, Binding, GuardedBuffer, Kernel, KernelSource};
-
-/// Sequence of `SplitMix64`.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end as u64).expect("less than a usize")
-    }
-}
 
 /// When verdicts are delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,7 +145,7 @@ impl Run {
         Self {
             rig,
             under,
-            random: Random(seed),
+            random: Random::new(seed),
             verdicts,
             good,
             bad,
@@ -215,7 +199,7 @@ impl Run {
         }
         let words = [64, 64, 128, 256][self.random.below(4)];
         let late = self.under == Under::Late;
-        if late && self.random.below(8) == 0 {
+        if late && self.random.one_in(8) {
             self.rig.control().fail_creation_after(0);
         }
         let fails = late && self.rig.control().next_creation_fails();
@@ -341,7 +325,7 @@ impl Run {
                 (u32::from(access.reads()) | u32::from(access.writes()) << 1) << (2 * index);
         }
         let operation = self.begin(inputs);
-        let (bad, turns_bad) = (self.random.below(8) == 0, self.random.below(10) == 0);
+        let (bad, turns_bad) = (self.random.one_in(8), self.random.one_in(10));
         let kernel = if bad {
             self.bad.clone()
         } else {

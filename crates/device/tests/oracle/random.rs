@@ -1,10 +1,10 @@
 //! A sequence of numbers that a seed gives again.
 
 /// `SplitMix64`.
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -17,12 +17,12 @@ impl Random {
     }
 
     /// A number below `end`.
-    pub(super) fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end as u64).expect("less than a usize")
     }
 
     /// True once in `times`.
-    pub(super) fn one_in(&mut self, times: usize) -> bool {
+    pub(crate) fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 }
