@@ -8,8 +8,9 @@ use wellwritten_device::ReadError;
 use wellwritten_envelope::{Digest, Id, RationalNs, Scope, U64, digest_json};
 use wellwritten_session::{
     Advance, Artifact, BoxedFuture, Environment, EnvironmentDescriptor, EnvironmentInitialize,
-    ErrorCode, ParticipantError, PortBinding, PortControl, PortDescriptor, StagedWorld, StepResult,
-    TypedValue, ViewDescriptor, ViewRef, WorldObservation, join_all,
+    ErrorCode, ParticipantError, PixelAspect, PortBinding, PortControl, PortDescriptor,
+    StagedWorld, StepResult, TypedValue, ViewAudience, ViewDescriptor, ViewRef, WorldObservation,
+    join_all,
 };
 
 use crate::fault_board::KernelName;
@@ -106,6 +107,8 @@ impl ArenaWorld {
                 produced_step: U64(state.boundary),
                 pixels: Artifact::seal(pixels, Artifact::RGBA8),
             }],
+            broadcast_views: Vec::new(),
+            audio: Vec::new(),
             inspection: self.inspection(flies, food)?,
         })
     }
@@ -229,8 +232,11 @@ impl Environment for ArenaWorld {
                 view_id: known_id(VIEW),
                 width: WIDTH,
                 height: HEIGHT,
+                pixel_aspect: PixelAspect::SQUARE,
                 observation_delay_steps: 0,
+                audience: ViewAudience::Sensory,
             }],
+            audio: Vec::new(),
         }
     }
 
@@ -370,6 +376,7 @@ impl Environment for ArenaWorld {
             world_time,
             episode_id: scalars.episode_id.clone(),
             inspection_digest: self.inspection(&flies, &food)?.digest(),
+            audio: Vec::new(),
         };
         self.staged = Some(Staged {
             boundary,

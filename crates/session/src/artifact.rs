@@ -26,6 +26,8 @@ struct Sealed {
 impl Artifact {
     /// Content type of an RGBA8 view.
     pub const RGBA8: &'static str = "image/x-rgba8";
+    /// Content type of a chunk of sound.
+    pub const F32LE: &'static str = "audio/x-f32le";
     /// Content type of a participant's or the coordinator's captured state.
     pub const CHECKPOINT_PAYLOAD: &'static str = "application/x-fly-checkpoint-payload";
 

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use wellwritten_envelope::{CanonicalError, Digest, Id, RationalNs, Scope, U64, digest_json};
 
 use crate::{
-    ControllerSchema, ParticipantError, PortControl, SchemaRef, StagedWorld, ViewDescriptor,
-    WorldObservation,
+    AudioDescriptor, ControllerSchema, ParticipantError, PortControl, SchemaRef, StagedWorld,
+    ViewDescriptor, WorldObservation,
 };
 
 /// One port of the world.
@@ -44,11 +44,18 @@ pub struct EnvironmentDescriptor {
     pub ports: Vec<PortDescriptor>,
     /// Schema of the inspection.
     pub inspection_schema: SchemaRef,
-    /// Declared views, at most 8; every one is required at every boundary.
+    /// Declared views, at most 8; every sensory one is required at every boundary.
     pub views: Vec<ViewDescriptor>,
+    /// Declared streams of sound, at most 8; every transition gives a chunk of each.
+    pub audio: Vec<AudioDescriptor>,
 }
 
 impl EnvironmentDescriptor {
+    /// Most views of one world.
+    pub const MAX_VIEWS: usize = 8;
+    /// Most streams of sound of one world.
+    pub const MAX_AUDIO: usize = 8;
+
     /// Digest of every port with its controller.
     pub fn controller_digest(&self) -> Result<Digest, CanonicalError> {
         digest_json(&self.ports)
@@ -133,7 +140,8 @@ pub trait Environment {
     /// What this world is.
     fn descriptor(&self) -> EnvironmentDescriptor;
 
-    /// Sets the world up at boundary 0, world time zero, and leaves it stopped.
+    /// Sets the world up at boundary 0, world time zero, and leaves it stopped. It sounds first when it moves, from
+    /// sample 0 on.
     async fn initialize(
         &mut self,
         parameters: &EnvironmentInitialize,
@@ -162,6 +170,7 @@ pub trait Environment {
     /// must follow from the state: pixels that the state does not give are no state of this world.
     async fn stage_restore(&mut self, payload: &[u8]) -> Result<StagedWorld, ParticipantError>;
 
-    /// Becomes what was staged, without moving, and shows it.
+    /// Becomes what was staged, without moving, and shows it. The next chunk of every stream goes on where the state
+    /// was and is marked as a discontinuity.
     async fn activate_restore(&mut self) -> Result<WorldObservation, ParticipantError>;
 }

@@ -32,7 +32,7 @@
 //! # What it does not do
 //!
 //! It knows no device, no browser and no file. It does not retry, guess inputs, or go on without a participant. It
-//! carries no audio, publishes nothing beyond its observer, and has no reset of an episode.
+//! publishes nothing beyond its observer, and has no reset of an episode.
 //!
 //! # Example
 //!
@@ -58,10 +58,14 @@
 
 mod agent;
 mod artifact;
+mod audio;
+mod audio_rules;
+mod audio_timeline;
 mod clock;
 mod composition;
 mod controller;
 mod coordinator;
+mod declaration_rules;
 mod direct;
 mod environment;
 mod event_identity;
@@ -79,6 +83,7 @@ mod restore_report;
 mod runtime_execution;
 mod runtime_records;
 mod runtime_state;
+mod sample_budget;
 mod save_outcome;
 mod session_error;
 mod session_event;
@@ -102,6 +107,8 @@ pub use agent::{
     Committed, LearningTelemetry, Prepare, Prepared, Reward, RoleRate, Stimulus,
 };
 pub use artifact::Artifact;
+pub use audio::{AudioDescriptor, AudioFormat, AudioPosition, AudioRef};
+pub use audio_timeline::{AudioTimeline, AudioTimelineError};
 pub use clock::Clock;
 pub use composition::{AgentBinding, Composition, DispatchOrder, Host};
 pub use controller::{
@@ -109,6 +116,7 @@ pub use controller::{
     ControllerSchema, PortControl,
 };
 pub use coordinator::{Coordinator, RunOptions};
+pub use declaration_rules::DeclarationError;
 pub use direct::Direct;
 pub use environment::{
     Advance, Environment, EnvironmentDescriptor, EnvironmentInitialize, PortBinding,
@@ -117,7 +125,9 @@ pub use environment::{
 pub use event_identity::{EventIdentity, EventLedger, EventWatermark};
 pub use executor::{Executor, ExecutorError, ExecutorInput, IdentityExecutor};
 pub use join_all::{BoxedFuture, JoinAll, join_all};
-pub use observation::{SensoryInput, ViewDescriptor, ViewRef, WorldObservation};
+pub use observation::{
+    PixelAspect, SensoryInput, ViewAudience, ViewDescriptor, ViewRef, WorldObservation,
+};
 pub use participant_error::{ErrorCode, MutationCertainty, ParticipantError};
 pub use participant_factory::ParticipantFactory;
 pub use participant_runtime::ParticipantRuntime;
@@ -128,6 +138,7 @@ pub use request::{
     WorkerStatus,
 };
 pub use restore_report::{AbandonedSteps, RestoreReport, RestoreRequest, SkippedGeneration};
+pub use sample_budget::{SampleBudget, SampleBudgetError, SampleSpan};
 pub use save_outcome::SaveOutcome;
 pub use session_error::{PayloadFault, SessionError};
 pub use session_event::{Observer, SessionEvent};

@@ -3,7 +3,36 @@
 use serde::{Deserialize, Serialize};
 use wellwritten_envelope::{Id, RationalNs, U64};
 
-use crate::{Artifact, TypedValue};
+use crate::{Artifact, AudioRef, TypedValue};
+
+/// For whom a view is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ViewAudience {
+    /// Agents see it, as spectators may: a frame is required at every boundary.
+    #[default]
+    Sensory,
+    /// Spectators only. A world may leave a frame out; one it shows is as timely as an agent's.
+    Spectator,
+}
+
+/// Shape of one pixel as it is shown: width to height.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PixelAspect {
+    /// Its width, 1 to 65,535.
+    pub numerator: u16,
+    /// Its height, 1 to 65,535.
+    pub denominator: u16,
+}
+
+impl PixelAspect {
+    /// As wide as it is high.
+    pub const SQUARE: Self = Self {
+        numerator: 1,
+        denominator: 1,
+    };
+}
 
 /// One declared view: RGBA8, top-left origin, rows of exactly `4 * width` bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,8 +44,13 @@ pub struct ViewDescriptor {
     pub width: u32,
     /// Height in pixels, 1 to 4096.
     pub height: u32,
-    /// How many steps after its production a frame is seen, 0 to 8.
+    /// Shape of its pixels.
+    pub pixel_aspect: PixelAspect,
+    /// How many steps after its production a frame is seen, 0 to 8. Until that many steps were taken, the first frame
+    /// is seen again and again: the very same bytes.
     pub observation_delay_steps: u8,
+    /// For whom it is.
+    pub audience: ViewAudience,
 }
 
 impl ViewDescriptor {
@@ -56,7 +90,7 @@ pub struct ViewRef {
 pub struct SensoryInput {
     /// The boundary.
     pub boundary: U64,
-    /// One frame of every declared view, in declared order; the very same bytes for every agent.
+    /// One frame of every declared sensory view, in declared order; the very same bytes for every agent.
     pub views: Vec<ViewRef>,
     /// Structured input, for profiles that accept it.
     pub structured: Option<TypedValue>,
@@ -82,8 +116,13 @@ pub struct WorldObservation {
     pub world_time: RationalNs,
     /// The engine's own frame name, at most 64 characters, for a person.
     pub engine_frame: Option<String>,
-    /// One frame of every declared view, in declared order.
+    /// One frame of every declared sensory view, in declared order.
     pub sensory_views: Vec<ViewRef>,
+    /// Frames of declared spectator views, in declared order; none of them is required.
+    pub broadcast_views: Vec<ViewRef>,
+    /// One chunk of every declared stream, in declared order, from a transition; none where the observation was
+    /// installed, by a bootstrap, a restore or a reset: nothing moved that could have sounded.
+    pub audio: Vec<AudioRef>,
     /// What the task judges.
     pub inspection: TypedValue,
 }

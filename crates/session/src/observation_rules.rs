@@ -2,18 +2,53 @@
 
 use wellwritten_envelope::{Id, RationalNs};
 
+use crate::audio_rules::advanced_timelines;
 use crate::coordinator::Fault;
 use crate::{
-    AgentGraph, AgentTelemetry, Artifact, EnvironmentDescriptor, ErrorCode, WorldObservation,
+    AgentGraph, AgentTelemetry, Artifact, AudioTimeline, EnvironmentDescriptor, ErrorCode,
+    ViewAudience, ViewDescriptor, ViewRef, WorldObservation,
 };
 
-/// Most views of one world.
-pub(crate) const MAX_VIEWS: usize = 8;
 /// Longest name of an engine frame, in characters.
 const MAX_ENGINE_FRAME: usize = 64;
 
-/// Boundary, world time, inspection schema, and every declared view: in order, of the right step, of the right shape.
-pub(crate) fn check_observation(
+/// What an observation must be where nothing moved: at a bootstrap, a restore, a reset. It is silent.
+pub(crate) fn check_installed(
+    descriptor: &EnvironmentDescriptor,
+    observation: &WorldObservation,
+    boundary: u64,
+    world_time: RationalNs,
+) -> Result<(), Fault> {
+    check_observation(descriptor, observation, boundary, world_time)?;
+    match observation.audio.first() {
+        Some(chunk) => {
+            let message = format!(
+                "nothing moved, and stream {} has a chunk of {} sample frames",
+                chunk.stream_id, chunk.sample_frames
+            );
+            let code = ErrorCode::BufferInvalid;
+            Err(Fault::broken(&descriptor.worker_id, code, message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// What an observation must be that a transition produced from `old`. Returns where every stream is after it.
+pub(crate) fn check_transition(
+    descriptor: &EnvironmentDescriptor,
+    old: &WorldObservation,
+    observation: &WorldObservation,
+    boundary: u64,
+    world_time: RationalNs,
+    timelines: &[AudioTimeline],
+) -> Result<Vec<AudioTimeline>, Fault> {
+    check_observation(descriptor, observation, boundary, world_time)?;
+    check_repeated_frames(descriptor, old, observation)?;
+    advanced_timelines(descriptor, &observation.audio, timelines)
+}
+
+/// Boundary, world time, inspection schema, and the views: in order, of the right step, of the right shape.
+fn check_observation(
     descriptor: &EnvironmentDescriptor,
     observation: &WorldObservation,
     boundary: u64,
@@ -52,59 +87,95 @@ pub(crate) fn check_observation(
         );
         return refuse(ErrorCode::IdentityMismatch, message);
     }
-    let shown: Vec<&Id> = observation
-        .sensory_views
-        .iter()
-        .map(|view| &view.view_id)
-        .collect();
-    let declared: Vec<&Id> = descriptor.views.iter().map(|view| &view.view_id).collect();
-    if shown != declared {
-        return refuse(
-            ErrorCode::BufferInvalid,
-            format!("the world shows views {shown:?}, it declares {declared:?}"),
-        );
+    check_views(descriptor, observation, boundary)
+}
+
+/// Every sensory view is there, and no other for agents; of the spectators' views some may be missing.
+fn check_views(
+    descriptor: &EnvironmentDescriptor,
+    observation: &WorldObservation,
+    boundary: u64,
+) -> Result<(), Fault> {
+    let refuse = |message| {
+        let code = ErrorCode::BufferInvalid;
+        Err(Fault::broken(&descriptor.worker_id, code, message))
+    };
+    let declared = |audience| {
+        let views = descriptor.views.iter();
+        views.filter(move |view| view.audience == audience)
+    };
+    let shown =
+        |views: &[ViewRef]| -> Vec<Id> { views.iter().map(|view| view.view_id.clone()).collect() };
+    let sensory = &observation.sensory_views;
+    let ids = || declared(ViewAudience::Sensory).map(|view| &view.view_id);
+    if !sensory.iter().map(|view| &view.view_id).eq(ids()) {
+        let (shown, due): (_, Vec<&Id>) = (shown(sensory), ids().collect());
+        return refuse(format!(
+            "the world shows views {shown:?}, it declares {due:?}"
+        ));
     }
-    for (view, declared) in observation.sensory_views.iter().zip(&descriptor.views) {
-        let required = declared.producing_step(boundary);
-        if view.produced_step.0 != required {
-            let message = format!(
-                "view {} was rendered at {}, boundary {boundary} needs {required}",
-                view.view_id, view.produced_step
-            );
-            return refuse(ErrorCode::BufferInvalid, message);
-        }
-        if view.pixels.byte_length() != declared.byte_length()
-            || view.pixels.content_type() != Artifact::RGBA8
-        {
-            let message = format!(
-                "view {} has {} bytes of {}, declared are {} of {}",
-                view.view_id,
-                view.pixels.byte_length(),
-                view.pixels.content_type(),
-                declared.byte_length(),
-                Artifact::RGBA8
-            );
-            return refuse(ErrorCode::BufferInvalid, message);
-        }
+    for (view, declared) in sensory.iter().zip(declared(ViewAudience::Sensory)) {
+        check_frame(declared, view, boundary).or_else(refuse)?;
+    }
+    let mut due = declared(ViewAudience::Spectator);
+    for view in &observation.broadcast_views {
+        let Some(declared) = due.find(|declared| declared.view_id == view.view_id) else {
+            let shown = shown(&observation.broadcast_views);
+            let due: Vec<&Id> = declared(ViewAudience::Spectator)
+                .map(|view| &view.view_id)
+                .collect();
+            return refuse(format!(
+                "the world broadcasts views {shown:?}, it declares {due:?}, each at most once and in that order"
+            ));
+        };
+        check_frame(declared, view, boundary).or_else(refuse)?;
+    }
+    Ok(())
+}
+
+/// A frame of the step that is due, in the declared shape.
+fn check_frame(declared: &ViewDescriptor, view: &ViewRef, boundary: u64) -> Result<(), String> {
+    let required = declared.producing_step(boundary);
+    if view.produced_step.0 != required {
+        return Err(format!(
+            "view {} was rendered at {}, boundary {boundary} needs {required}",
+            view.view_id, view.produced_step
+        ));
+    }
+    if view.pixels.byte_length() != declared.byte_length()
+        || view.pixels.content_type() != Artifact::RGBA8
+    {
+        return Err(format!(
+            "view {} has {} bytes of {}, declared are {} of {}",
+            view.view_id,
+            view.pixels.byte_length(),
+            view.pixels.content_type(),
+            declared.byte_length(),
+            Artifact::RGBA8
+        ));
     }
     Ok(())
 }
 
 /// A frame that is shown again must be the very same bytes, not a second rendering of them.
-pub(crate) fn check_repeated_frames(
+fn check_repeated_frames(
     descriptor: &EnvironmentDescriptor,
     old: &WorldObservation,
     new: &WorldObservation,
 ) -> Result<(), Fault> {
-    let differing = old
-        .sensory_views
-        .iter()
-        .zip(&new.sensory_views)
-        .find(|(old, new)| {
-            old.produced_step == new.produced_step && !old.pixels.is_same(&new.pixels)
-        });
-    match differing {
-        Some((view, _)) => {
+    let frames = |observation: &WorldObservation| -> Vec<ViewRef> {
+        let views = observation.sensory_views.iter();
+        views.chain(&observation.broadcast_views).cloned().collect()
+    };
+    let earlier = frames(old);
+    let rendered_again = frames(new).into_iter().find(|new| {
+        earlier.iter().any(|old| {
+            (&old.view_id, old.produced_step) == (&new.view_id, new.produced_step)
+                && !old.pixels.is_same(&new.pixels)
+        })
+    });
+    match rendered_again {
+        Some(view) => {
             let message = format!(
                 "view {} shows step {} again as other bytes",
                 view.view_id, view.produced_step

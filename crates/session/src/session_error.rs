@@ -4,7 +4,9 @@ use wellwritten_envelope::{CompatibilityDifference, EncodeError, EnvelopeError, 
 use wellwritten_store::{CommitError, SelectError};
 
 use crate::state_payload::StatePayloadError;
-use crate::{ErrorCode, FailureRecord, MutationCertainty, ParticipantError, Phase};
+use crate::{
+    DeclarationError, ErrorCode, FailureRecord, MutationCertainty, ParticipantError, Phase,
+};
 
 /// Why a session did not do as asked.
 ///
@@ -40,6 +42,14 @@ pub enum SessionError {
     Composition {
         /// What does not fit, with both values.
         reason: String,
+    },
+    /// A participant declares something out of its bounds.
+    #[error("the declaration of {participant} is refused: {source}")]
+    Declaration {
+        /// The participant.
+        participant: Id,
+        /// What does not fit.
+        source: DeclarationError,
     },
     /// There is no such participant.
     #[error("there is no participant {participant}")]
@@ -211,6 +221,7 @@ impl SessionError {
             }
             Self::Busy { .. } => ErrorCode::Busy,
             Self::Composition { .. }
+            | Self::Declaration { .. }
             | Self::EpochName { .. }
             | Self::EpochNumber { .. }
             | Self::NoFreshEpoch { .. } => ErrorCode::InvalidArgument,
@@ -258,9 +269,9 @@ impl SessionError {
     #[must_use]
     pub const fn participant(&self) -> Option<&Id> {
         match self {
-            Self::Refused { participant, .. } | Self::UnknownParticipant { participant } => {
-                Some(participant)
-            }
+            Self::Refused { participant, .. }
+            | Self::Declaration { participant, .. }
+            | Self::UnknownParticipant { participant } => Some(participant),
             Self::EpochFailed(record) => record.participant.as_ref(),
             _ => None,
         }

@@ -6,9 +6,10 @@ use std::rc::Rc;
 use wellwritten_envelope::{Digest, Id, RationalNs, sort_few_by};
 
 use crate::{
-    AgentBinding, AgentProfile, AgentTelemetry, Description, DurableMark, EnvironmentDescriptor,
-    EpisodeRequest, Executor, FailureRecord, PhaseMachine, PortBinding, Reply, Request, Task,
-    TickClock, Trace, Transport, TransportError, TypedValue, WorldObservation,
+    AgentBinding, AgentProfile, AgentTelemetry, AudioTimeline, Description, DurableMark,
+    EnvironmentDescriptor, EpisodeRequest, Executor, FailureRecord, PhaseMachine, PortBinding,
+    Reply, Request, Task, TickClock, Trace, Transport, TransportError, TypedValue,
+    WorldObservation,
 };
 
 /// The route to one incarnation of one participant.
@@ -51,6 +52,8 @@ pub(crate) struct SessionState {
     pub progress: Option<TypedValue>,
     /// What the world shows at the committed boundary.
     pub observation: Option<WorldObservation>,
+    /// Where every declared stream of sound is at the committed boundary, in declared order.
+    pub timelines: Vec<AudioTimeline>,
     pub events_issued: u64,
     pub last_event_step: u64,
     pub pause_requested: bool,
@@ -143,6 +146,7 @@ impl SessionState {
             task,
             progress: None,
             observation: None,
+            timelines: Vec::new(),
             events_issued: 0,
             last_event_step: 0,
             pause_requested: false,

@@ -6,7 +6,7 @@
 
 use wellwritten_envelope::{Digest, Id, RationalNs, U64};
 
-use crate::AgentRecord;
+use crate::{AgentRecord, AudioPosition};
 
 /// What a world found in the state it staged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub struct StagedWorld {
     pub episode_id: Id,
     /// Digest of the inspection it will show.
     pub inspection_digest: Digest,
+    /// Where every declared stream of sound is, in declared order.
+    pub audio: Vec<AudioPosition>,
 }
 
 /// What an agent found in the state it staged.
@@ -67,15 +69,16 @@ impl StagedState {
             .next()
     }
 
-    fn words(&self) -> [(&'static str, String); 4] {
+    fn words(&self) -> Vec<(&'static str, String)> {
         match self {
-            Self::World(world) => [
+            Self::World(world) => vec![
                 ("boundary", world.boundary.to_string()),
                 ("worldTime", format!("{:?}", world.world_time)),
                 ("episodeId", world.episode_id.to_string()),
                 ("inspectionDigest", world.inspection_digest.to_string()),
+                ("audioPositions", spelled(&world.audio)),
             ],
-            Self::Agent(agent) => [
+            Self::Agent(agent) => vec![
                 ("committedStep", agent.boundary.to_string()),
                 ("brainTicks", agent.brain_ticks.to_string()),
                 ("remainder", format!("{:?}", agent.remainder)),
@@ -86,4 +89,12 @@ impl StagedState {
             ],
         }
     }
+}
+
+fn spelled(positions: &[AudioPosition]) -> String {
+    let positions: Vec<String> = positions
+        .iter()
+        .map(|position| format!("{} at {}", position.stream_id, position.next_sample))
+        .collect();
+    format!("[{}]", positions.join(", "))
 }

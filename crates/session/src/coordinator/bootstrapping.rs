@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use wellwritten_envelope::{Id, RationalNs};
 use wellwritten_store::CommitError;
 
+use crate::audio_rules::fresh_timelines;
 use crate::coordinator::Fault;
 use crate::coordinator::asking::{Asking, Unanswered};
-use crate::observation_rules::{check_observation, check_telemetry};
+use crate::observation_rules::{check_installed, check_telemetry};
 use crate::session_state::Link;
 use crate::{
     AgentInitialize, AgentInitialized, Answer, Call, Composition, Coordinator,
@@ -124,7 +125,7 @@ impl Coordinator {
             .await
             .map_err(Unanswered::into_fault)?;
         kept.push((environment.clone(), request_id));
-        check_observation(environment.descriptor(), &observation, 0, RationalNs::ZERO)?;
+        check_installed(environment.descriptor(), &observation, 0, RationalNs::ZERO)?;
         let contexts = self.begin_task(&epoch, &observation)?;
         let links: Vec<Link> = self
             .state
@@ -268,6 +269,7 @@ impl Coordinator {
         state.boundary = 0;
         state.committed_world_time = observation.world_time;
         state.observation = Some(observation);
+        state.timelines = fresh_timelines(state.environment.descriptor());
         state.trace.begin(epoch, 0);
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use wellwritten_envelope::{Id, sort_few_by};
 
 use crate::coordinator::asking::Unanswered;
+use crate::declaration_rules::{check_agent, check_environment};
 use crate::session_state::Link;
 use crate::{
     Answer, Call, Coordinator, Description, ErrorCode, Hello, ParticipantError, Phase, Role,
@@ -100,6 +101,14 @@ impl Coordinator {
     fn check_descriptions(&self, links: &[Link]) -> Result<(), SessionError> {
         let refuse = |reason: String| Err(SessionError::Composition { reason });
         let descriptor = links[0].descriptor();
+        let declarations = std::iter::once(check_environment(descriptor))
+            .chain(links[1..].iter().map(|link| check_agent(link.profile())));
+        for (link, checked) in links.iter().zip(declarations) {
+            checked.map_err(|source| SessionError::Declaration {
+                participant: link.participant_id.clone(),
+                source,
+            })?;
+        }
         let mut declared: Vec<&Id> = descriptor.ports.iter().map(|port| &port.port_id).collect();
         sort_few_by(&mut declared, Ord::cmp);
         let state = self.state.borrow();
@@ -109,40 +118,6 @@ impl Coordinator {
             return refuse(format!(
                 "the world has ports {declared:?}, the agents are assigned {assigned:?}"
             ));
-        }
-        if descriptor.step_duration.is_zero() {
-            return refuse("the world's step lasts no time".to_owned());
-        }
-        for port in &descriptor.ports {
-            if let Err(error) = port.controls.check_declaration() {
-                return refuse(error.to_string());
-            }
-        }
-        if descriptor.views.len() > crate::observation_rules::MAX_VIEWS {
-            return refuse(format!(
-                "{} views, the limit is {}",
-                descriptor.views.len(),
-                crate::observation_rules::MAX_VIEWS
-            ));
-        }
-        for (index, view) in descriptor.views.iter().enumerate() {
-            let sized = (1..=crate::ViewDescriptor::MAX_DIMENSION).contains(&view.width)
-                && (1..=crate::ViewDescriptor::MAX_DIMENSION).contains(&view.height)
-                && view.observation_delay_steps <= crate::ViewDescriptor::MAX_DELAY_STEPS;
-            let unique = descriptor.views[..index]
-                .iter()
-                .all(|earlier| earlier.view_id != view.view_id);
-            if !sized || !unique {
-                return refuse(format!(
-                    "view {} is out of bounds or declared twice",
-                    view.view_id
-                ));
-            }
-        }
-        for link in &links[1..] {
-            if link.profile().tick_duration.is_zero() {
-                return refuse(format!("a tick of {} lasts no time", link.participant_id));
-            }
         }
         Ok(())
     }

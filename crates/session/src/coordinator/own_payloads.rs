@@ -7,12 +7,13 @@ use wellwritten_envelope::{
     canonical_json, from_json, parse_strict_json,
 };
 
+use crate::audio_rules;
 use crate::session_error::PayloadFault;
 use crate::session_state::SessionState;
 use crate::state_payload::{PayloadHeader, PayloadKind, StatePayload};
 use crate::{
-    Coordinator, EpisodeRequest, EventWatermark, Executor, RestoredTask, SessionError, Task,
-    TickClock, TypedValue,
+    AudioPosition, AudioTimeline, Coordinator, EpisodeRequest, EventWatermark, Executor,
+    RestoredTask, SessionError, Task, TickClock, TypedValue,
 };
 
 /// Payload of the task's ledger.
@@ -45,6 +46,7 @@ struct CoordinatorRecord {
     events_issued: U64,
     progress: TypedValue,
     terminal: Option<EpisodeRequest>,
+    audio_positions: Vec<AudioPosition>,
     agents: Vec<AgentRow>,
 }
 
@@ -64,6 +66,8 @@ pub(crate) struct RestoredCoordinator {
     pub terminal: Option<EpisodeRequest>,
     pub last_event_step: u64,
     pub events_issued: u64,
+    /// In the order of the descriptor's streams.
+    pub timelines: Vec<AudioTimeline>,
     /// By agent id.
     pub agents: Vec<RestoredAgent>,
 }
@@ -239,6 +243,7 @@ impl Coordinator {
                 clock: clock.map_err(|error| rejected(&record_name, error.to_string()))?,
             });
         }
+        let positions = record.audio_positions.iter();
         Ok(RestoredCoordinator {
             task: task.task,
             inspection,
@@ -246,6 +251,9 @@ impl Coordinator {
             terminal: record.terminal,
             last_event_step: record.last_event_step.0,
             events_issued: record.events_issued.0,
+            timelines: positions
+                .map(|position| AudioTimeline::restored(position.next_sample.0))
+                .collect(),
             agents,
         })
     }
@@ -275,6 +283,7 @@ fn record_of(state: &SessionState) -> CoordinatorRecord {
             .clone()
             .expect("a running session has progress"),
         terminal: state.terminal.clone(),
+        audio_positions: audio_rules::positions(state.environment.descriptor(), &state.timelines),
         agents: rows.collect(),
     }
 }
@@ -323,6 +332,18 @@ fn check_record(
     )?;
     check("progress", &record.progress, &task.progress)?;
     check("terminal", &record.terminal, &task.episode_request)?;
+    let streams = |ids: &mut dyn Iterator<Item = &Id>| -> Vec<Id> { ids.cloned().collect() };
+    let declared = &state.environment.descriptor().audio;
+    check(
+        "audioPositions",
+        &streams(
+            &mut record
+                .audio_positions
+                .iter()
+                .map(|position| &position.stream_id),
+        ),
+        &streams(&mut declared.iter().map(|stream| &stream.stream_id)),
+    )?;
     check(
         "agents",
         &record.agents.len().to_string(),

@@ -299,6 +299,7 @@ impl Coordinator {
         state.boundary = boundary;
         state.committed_world_time = manifest.world_time;
         state.observation = Some(observation);
+        state.timelines = restored.timelines;
         state.failure = None;
         state.pause_requested = false;
         state.durable = Some(DurableMark {

@@ -2,11 +2,12 @@
 
 use wellwritten_envelope::{Envelope, Id, U64};
 
+use crate::audio_rules;
 use crate::coordinator::Fault;
 use crate::coordinator::asking::Unanswered;
 use crate::coordinator::own_payloads::RestoredCoordinator;
 use crate::coordinator::restoring::{Activated, Staged};
-use crate::observation_rules::check_observation;
+use crate::observation_rules::check_installed;
 use crate::session_state::Link;
 use crate::{
     Answer, Artifact, Call, Coordinator, ErrorCode, RequestId, StageRestore, StagedAgent,
@@ -68,6 +69,10 @@ impl Coordinator {
                 world_time: manifest.world_time,
                 episode_id: self.episode_id.clone(),
                 inspection_digest: restored.inspection.digest(),
+                audio: audio_rules::positions(
+                    self.state.borrow().environment.descriptor(),
+                    &restored.timelines,
+                ),
             });
         };
         let agent = &restored.agents[agent];
@@ -143,7 +148,7 @@ impl Coordinator {
         }
         let observation = shown.expect("the environment's answer was checked to hold one");
         let world = &links[0];
-        check_observation(
+        check_installed(
             world.descriptor(),
             &observation,
             boundary,

@@ -8,14 +8,24 @@ use crate::coordinator::Fault;
 use crate::coordinator::asking::{Asked, Asking, Unanswered};
 use crate::coordinator::bootstrapping::{check_events, sensory_input};
 use crate::coordinator::recording::{self, Committing, Preparing};
-use crate::observation_rules::{check_observation, check_repeated_frames, check_telemetry};
+use crate::observation_rules::{check_telemetry, check_transition};
 use crate::session_state::Link;
 use crate::stimulus_rules::{check_rewards, check_stimuli};
 use crate::{
-    Advance, Answer, Call, Commit, Coordinator, ErrorCode, Evaluation, ExecutorInput, Phase,
-    PortControl, Prepare, Prepared, RequestId, SessionError, SessionEvent, StepResult, TraceRecord,
-    Transition, TypedValue, WorldObservation, join_all,
+    Advance, Answer, AudioTimeline, Call, Commit, Coordinator, ErrorCode, Evaluation,
+    ExecutorInput, Phase, PortControl, Prepare, Prepared, RequestId, SessionError, SessionEvent,
+    StepResult, TraceRecord, Transition, TypedValue, WorldObservation, join_all,
 };
+
+/// A transition that everyone has committed, to be adopted as a whole.
+struct Transitioned {
+    next: u64,
+    observation: WorldObservation,
+    timelines: Vec<AudioTimeline>,
+    evaluation: Evaluation,
+    committing: Vec<Committing>,
+    record: TraceRecord,
+}
 
 impl Coordinator {
     /// Takes one whole transition from `Ready(k)` and returns the boundary it committed.
@@ -89,7 +99,7 @@ impl Coordinator {
         let batch = self.batch(boundary, &preparing)?;
         let (advance_request_id, result) = self.advance(boundary, &batch).await?;
         self.go(Phase::Observing { boundary: next })?;
-        self.check_result(boundary, next, &batch, &result)?;
+        let timelines = self.check_result(boundary, next, &batch, &result)?;
         let evaluation = self.evaluate(boundary, next, &batch.controls, &result.observation)?;
         self.go(Phase::Committing { boundary })?;
         let committing = self
@@ -108,7 +118,14 @@ impl Coordinator {
             evaluation: &evaluation,
             links: &self.links()[1..],
         })?;
-        self.adopt(next, result.observation, evaluation, committing, record)
+        self.adopt(Transitioned {
+            next,
+            observation: result.observation,
+            timelines,
+            evaluation,
+            committing,
+            record,
+        })
     }
 
     /// Phase A.
@@ -286,14 +303,15 @@ impl Coordinator {
         }
     }
 
-    /// Phase C, first half: everything the world says, before the task hears of it.
+    /// Phase C, first half: everything the world says, before the task hears of it. Returns where every stream of
+    /// sound is then.
     fn check_result(
         &self,
         boundary: u64,
         next: u64,
         batch: &Advance,
         result: &StepResult,
-    ) -> Result<(), Fault> {
+    ) -> Result<Vec<AudioTimeline>, Fault> {
         let state = self.state.borrow();
         let descriptor = state.environment.descriptor();
         let refuse = |message: String| {
@@ -326,12 +344,18 @@ impl Coordinator {
             .committed_world_time
             .checked_add(descriptor.step_duration)
             .map_err(|error| Fault::inside(ErrorCode::Internal, error.to_string()))?;
-        check_observation(descriptor, &result.observation, next, world_time)?;
         let old = state
             .observation
             .as_ref()
             .expect("a running session has an observation");
-        check_repeated_frames(descriptor, old, &result.observation)
+        check_transition(
+            descriptor,
+            old,
+            &result.observation,
+            next,
+            world_time,
+            &state.timelines,
+        )
     }
 
     /// Phase C, second half: the task judges, exactly once.
@@ -461,14 +485,15 @@ impl Coordinator {
     }
 
     /// Everyone has committed: the boundary moves, unless the epoch was ended from outside in the meantime.
-    fn adopt(
-        &self,
-        next: u64,
-        observation: WorldObservation,
-        mut evaluation: Evaluation,
-        committing: Vec<Committing>,
-        record: TraceRecord,
-    ) -> Result<u64, Fault> {
+    fn adopt(&self, transitioned: Transitioned) -> Result<u64, Fault> {
+        let Transitioned {
+            next,
+            observation,
+            timelines,
+            mut evaluation,
+            committing,
+            record,
+        } = transitioned;
         let mut state = self.state.borrow_mut();
         let change = state
             .machine
@@ -481,6 +506,7 @@ impl Coordinator {
         state.boundary = next;
         state.committed_world_time = observation.world_time;
         state.observation = Some(observation);
+        state.timelines = timelines;
         state.progress = Some(evaluation.progress);
         state.events_issued += evaluation.events.len() as u64;
         if !evaluation.events.is_empty() {

@@ -6,8 +6,9 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use wellwritten_session::{
     Advance, Artifact, AxisRange, AxisSchema, ControllerSchema, Environment, EnvironmentDescriptor,
-    EnvironmentInitialize, ErrorCode, Id, ParticipantError, PortDescriptor, RationalNs, SchemaRef,
-    Scope, StagedWorld, StepResult, TypedValue, U64, ViewDescriptor, ViewRef, WorldObservation,
+    EnvironmentInitialize, ErrorCode, Id, ParticipantError, PixelAspect, PortDescriptor,
+    RationalNs, SchemaRef, Scope, StagedWorld, StepResult, TypedValue, U64, ViewAudience,
+    ViewDescriptor, ViewRef, WorldObservation,
 };
 
 use crate::rig::{Bench, digest_of, id};
@@ -108,6 +109,8 @@ impl CounterWorld {
                 produced_step: U64(shown),
                 pixels: pixels.clone(),
             }],
+            broadcast_views: Vec::new(),
+            audio: Vec::new(),
             inspection: inspection(&self.state),
         }
     }
@@ -160,8 +163,11 @@ impl Environment for CounterWorld {
                 view_id: id("arena"),
                 width: WIDTH,
                 height: HEIGHT,
+                pixel_aspect: PixelAspect::SQUARE,
                 observation_delay_steps: self.bench.view_delay.get(),
+                audience: ViewAudience::Sensory,
             }],
+            audio: Vec::new(),
         }
     }
 
@@ -268,6 +274,7 @@ impl Environment for CounterWorld {
             world_time: state.time,
             episode_id,
             inspection_digest: inspection(&state).digest(),
+            audio: Vec::new(),
         };
         self.staged = Some(state);
         Ok(found)
