@@ -374,6 +374,7 @@ impl Agent for FlyAgent {
         Ok(Committed {
             committed_step: U64(scope.step.get().saturating_add(1)),
             telemetry: state.telemetry(),
+            state_digest: None,
         })
     }
 

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use wellwritten_envelope::{Digest, Id, RationalNs, Scope, U64};
 
-use crate::{ParticipantError, SchemaRef, SensoryInput, StagedAgent, TypedValue};
+use crate::{ParticipantError, Progress, SchemaRef, SensoryInput, StagedAgent, TypedValue};
 
 /// What an agent's model is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,8 +45,8 @@ pub struct AgentProfile {
 }
 
 /// Parameters of `Agent.Initialize`.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentInitialize {
     /// The agent that is meant.
     pub agent_id: Id,
@@ -95,12 +95,13 @@ pub struct AgentTelemetry {
     /// Learning so far.
     pub learning: LearningTelemetry,
     /// How long the current stimulus still lasts, in milliseconds.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub stimulus_remaining_ms: Option<f64>,
 }
 
 /// Result of `Agent.Initialize`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentInitialized {
     /// Ticks of the warm-up; they never touch the remainder.
     pub warmup_ticks: U64,
@@ -146,7 +147,7 @@ pub struct Prepare {
 
 /// Result of `Agent.Prepare`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Prepared {
     /// Ticks of this step.
     pub ticks_advanced: U64,
@@ -159,8 +160,8 @@ pub struct Prepared {
 }
 
 /// Parameters of `Agent.Commit`.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Commit {
     /// The `Agent.Prepare` request this completes.
     pub prepared_request_id: String,
@@ -176,12 +177,15 @@ pub struct Commit {
 
 /// Result of `Agent.Commit`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Committed {
     /// The boundary it is at now: one more than the scope's step.
     pub committed_step: U64,
     /// How it fares there.
     pub telemetry: AgentTelemetry,
+    /// Digest of the whole state, from an agent to which it costs little: it goes into the trace.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub state_digest: Option<Digest>,
 }
 
 /// A brain.
@@ -192,6 +196,15 @@ pub struct Committed {
 pub trait Agent {
     /// What this agent is.
     fn profile(&self) -> AgentProfile;
+
+    /// Whether its state can be captured and restored. Where not, it is never asked to, and no session with it has a
+    /// checkpoint.
+    fn can_checkpoint(&self) -> bool {
+        true
+    }
+
+    /// Hands over what it may raise within a long operation. Called once, before anything else.
+    fn attach_progress(&mut self, _progress: Progress) {}
 
     /// Installs the input, warms up with learning disabled, then enables learning. No reward, no world motion.
     async fn initialize(

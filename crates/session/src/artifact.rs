@@ -1,19 +1,22 @@
 //! [`Artifact`]: sealed bytes with any number of owners.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::fmt;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use serde::ser::SerializeStruct;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use wellwritten_envelope::{Digest, U64};
 
-/// Immutable bytes shared by reference: a rendered view, a captured payload.
+use crate::wire::artifact_exchange;
+
+/// Immutable bytes shared by reference: a rendered view, a chunk of audio, a captured payload.
 ///
 /// Sealing takes the bytes without copying them; a clone is another owner of the same bytes, and the last
 /// owner frees them. The digest is computed at most once, when someone first asks. It serializes as
 /// `{byteLength, contentType, digest}`: content, never identity, so that a message is the same message
-/// after its artifacts were re-imported.
+/// after its artifacts were re-imported. Only in a message that goes to another program is it a reference to an
+/// attachment of that message.
 #[derive(Clone)]
 pub struct Artifact(Rc<Sealed>);
 
@@ -21,15 +24,26 @@ struct Sealed {
     bytes: Vec<u8>,
     content_type: &'static str,
     digest: OnceCell<Digest>,
+    /// Given when it first leaves the program.
+    outgoing_id: OnceCell<u64>,
+}
+
+/// An artifact that is looked for as long as someone else owns it.
+pub(crate) struct WeakArtifact(Weak<Sealed>);
+
+thread_local! {
+    static NEXT_OUTGOING_ID: Cell<u64> = const { Cell::new(1) };
 }
 
 impl Artifact {
     /// Content type of an RGBA8 view.
     pub const RGBA8: &'static str = "image/x-rgba8";
-    /// Content type of a chunk of sound.
+    /// Content type of a chunk of audio: interleaved 32-bit floats, little-endian.
     pub const F32LE: &'static str = "audio/x-f32le";
     /// Content type of a participant's or the coordinator's captured state.
     pub const CHECKPOINT_PAYLOAD: &'static str = "application/x-fly-checkpoint-payload";
+    /// Largest artifact that goes to another program, in bytes.
+    pub const MAX_BYTES: u64 = 128 << 20;
 
     /// Seals `bytes`; nothing can change them from here on.
     #[must_use]
@@ -38,13 +52,31 @@ impl Artifact {
             bytes,
             content_type,
             digest: OnceCell::new(),
+            outgoing_id: OnceCell::new(),
         }))
+    }
+
+    /// The constant of a content type's name; none for a name that is no content type here.
+    #[must_use]
+    pub fn known_content_type(name: &str) -> Option<&'static str> {
+        [Self::RGBA8, Self::F32LE, Self::CHECKPOINT_PAYLOAD]
+            .into_iter()
+            .find(|known| *known == name)
     }
 
     /// The bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.0.bytes
+    }
+
+    /// The bytes for good: without a copy where nobody else owns them.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        match Rc::try_unwrap(self.0) {
+            Ok(sealed) => sealed.bytes,
+            Err(shared) => shared.bytes.clone(),
+        }
     }
 
     /// Length in bytes.
@@ -70,6 +102,33 @@ impl Artifact {
     pub fn is_same(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
     }
+
+    /// The digest, where someone has asked for it before.
+    pub(crate) fn known_digest(&self) -> Option<Digest> {
+        self.0.digest.get().copied()
+    }
+
+    /// Its name among all that leave this thread: the same for every owner, and never another's.
+    pub(crate) fn outgoing_id(&self) -> u64 {
+        *self
+            .0
+            .outgoing_id
+            .get_or_init(|| NEXT_OUTGOING_ID.replace(NEXT_OUTGOING_ID.get() + 1))
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakArtifact {
+        WeakArtifact(Rc::downgrade(&self.0))
+    }
+}
+
+impl WeakArtifact {
+    pub(crate) fn upgrade(&self) -> Option<Artifact> {
+        self.0.upgrade().map(Artifact)
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        self.0.strong_count() == 0
+    }
 }
 
 impl fmt::Debug for Artifact {
@@ -85,10 +144,21 @@ impl fmt::Debug for Artifact {
 
 impl Serialize for Artifact {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Some(reference) = artifact_exchange::attach(self) {
+            return reference.serialize(serializer);
+        }
         let mut fields = serializer.serialize_struct("Artifact", 3)?;
         fields.serialize_field("byteLength", &U64(self.byte_length()))?;
         fields.serialize_field("contentType", self.content_type())?;
         fields.serialize_field("digest", &self.digest())?;
         fields.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Artifact {
+    /// Only within a message: a reference means nothing without the message's attachments.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let reference = artifact_exchange::ArtifactRef::deserialize(deserializer)?;
+        artifact_exchange::resolve(&reference).map_err(serde::de::Error::custom)
     }
 }

@@ -46,8 +46,8 @@ impl AudioDescriptor {
 }
 
 /// What one transition sounded like on one stream. A chunk of no frames is a chunk.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AudioRef {
     /// The stream.
     pub stream_id: Id,

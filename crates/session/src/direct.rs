@@ -61,17 +61,17 @@ impl Direct {
 impl Transport for Direct {
     async fn call(&self, request: Request) -> Result<Reply, TransportError> {
         if self.closed.get() {
-            return Err(TransportError::RouteGone);
+            return Err(TransportError::RouteGone { reason: None });
         }
         let mut handling = pin!(self.runtime.handle(request));
         poll_fn(|context| {
             // Looked at before every turn of the participant, so that a killed one does nothing more.
             if self.closed.get() {
-                return Poll::Ready(Err(TransportError::ReplyLost));
+                return Poll::Ready(Err(TransportError::ReplyLost { reason: None }));
             }
             let turn = handling.as_mut().poll(context);
             if self.closed.get() {
-                return Poll::Ready(Err(TransportError::ReplyLost));
+                return Poll::Ready(Err(TransportError::ReplyLost { reason: None }));
             }
             if turn.is_pending() {
                 let mut waiting = self.waiting.borrow_mut();

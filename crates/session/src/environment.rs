@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use wellwritten_envelope::{CanonicalError, Digest, Id, RationalNs, Scope, U64, digest_json};
 
 use crate::{
-    AudioDescriptor, ControllerSchema, ParticipantError, PortControl, SchemaRef, StagedWorld,
-    ViewDescriptor, WorldObservation,
+    AudioDescriptor, ControllerSchema, ParticipantError, PortControl, Progress, SchemaRef,
+    StagedWorld, ViewDescriptor, WorldObservation,
 };
 
 /// One port of the world.
@@ -109,14 +109,15 @@ impl Advance {
             applied_from_step: scope.step,
             next_step: observation.boundary,
             applied_controls_digest: self.controls_digest()?,
+            state_digest: None,
             observation,
         })
     }
 }
 
 /// Result of `Environment.Advance`; [`Advance::applied`] makes it.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StepResult {
     /// The batch that was applied.
     pub batch_id: Id,
@@ -126,6 +127,9 @@ pub struct StepResult {
     pub next_step: U64,
     /// Digest of the controls that were applied.
     pub applied_controls_digest: Digest,
+    /// Digest of the whole state, from a world to which it costs little: it goes into the trace.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub state_digest: Option<Digest>,
     /// What the world shows now.
     pub observation: WorldObservation,
 }
@@ -139,6 +143,15 @@ pub struct StepResult {
 pub trait Environment {
     /// What this world is.
     fn descriptor(&self) -> EnvironmentDescriptor;
+
+    /// Whether its state can be captured and restored. Where not, it is never asked to, and no session with it has a
+    /// checkpoint.
+    fn can_checkpoint(&self) -> bool {
+        true
+    }
+
+    /// Hands over what it may raise within a long operation. Called once, before anything else.
+    fn attach_progress(&mut self, _progress: Progress) {}
 
     /// Sets the world up at boundary 0, world time zero, and leaves it stopped. It sounds first when it moves, from
     /// sample 0 on.

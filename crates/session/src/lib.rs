@@ -57,19 +57,23 @@
 //! ```
 
 mod agent;
+mod answer;
 mod artifact;
 mod audio;
 mod audio_rules;
 mod audio_timeline;
 mod clock;
 mod composition;
+mod contract;
 mod controller;
 mod coordinator;
 mod declaration_rules;
+mod description;
 mod direct;
 mod environment;
 mod event_identity;
 mod executor;
+mod hello;
 mod join_all;
 mod observation;
 mod observation_rules;
@@ -78,8 +82,10 @@ mod participant_factory;
 mod participant_runtime;
 mod phase;
 mod phase_machine;
+mod progress;
 mod request;
 mod restore_report;
+mod route_end;
 mod runtime_execution;
 mod runtime_records;
 mod runtime_state;
@@ -101,11 +107,14 @@ mod trace_rebase;
 mod trace_record;
 mod transport;
 mod typed_value;
+pub mod wire;
+mod worker_status;
 
 pub use agent::{
     Agent, AgentGraph, AgentInitialize, AgentInitialized, AgentProfile, AgentTelemetry, Commit,
     Committed, LearningTelemetry, Prepare, Prepared, Reward, RoleRate, Stimulus,
 };
+pub use answer::{Answer, Reply};
 pub use artifact::Artifact;
 pub use audio::{AudioDescriptor, AudioFormat, AudioPosition, AudioRef};
 pub use audio_timeline::{AudioTimeline, AudioTimelineError};
@@ -117,6 +126,7 @@ pub use controller::{
 };
 pub use coordinator::{Coordinator, RunOptions};
 pub use declaration_rules::DeclarationError;
+pub use description::Description;
 pub use direct::Direct;
 pub use environment::{
     Advance, Environment, EnvironmentDescriptor, EnvironmentInitialize, PortBinding,
@@ -124,6 +134,7 @@ pub use environment::{
 };
 pub use event_identity::{EventIdentity, EventLedger, EventWatermark};
 pub use executor::{Executor, ExecutorError, ExecutorInput, IdentityExecutor};
+pub use hello::{Hello, HelloResult, MAX_MAJORS, PROTOCOL_MAJOR, PROTOCOL_MINOR, WorkerLimits};
 pub use join_all::{BoxedFuture, JoinAll, join_all};
 pub use observation::{
     PixelAspect, SensoryInput, ViewAudience, ViewDescriptor, ViewRef, WorldObservation,
@@ -133,11 +144,10 @@ pub use participant_factory::ParticipantFactory;
 pub use participant_runtime::ParticipantRuntime;
 pub use phase::{Phase, PhaseEdge, PhaseKind};
 pub use phase_machine::{IllegalEdge, PhaseChange, PhaseMachine};
-pub use request::{
-    Answer, Call, Description, Hello, Reply, Request, RequestId, Role, StageRestore, WorkerState,
-    WorkerStatus,
-};
+pub use progress::Progress;
+pub use request::{Call, Request, RequestId, Role, StageRestore};
 pub use restore_report::{AbandonedSteps, RestoreReport, RestoreRequest, SkippedGeneration};
+pub use route_end::{RouteEnd, RouteEnded};
 pub use sample_budget::{SampleBudget, SampleBudgetError, SampleSpan};
 pub use save_outcome::SaveOutcome;
 pub use session_error::{PayloadFault, SessionError};
@@ -162,6 +172,7 @@ pub use trace_record::{
 pub use transport::{Transport, TransportError};
 pub use typed_value::{SchemaRef, TypedValue, TypedValueError};
 pub use wellwritten_envelope::{Digest, Id, RationalNs, Scope, U64, digest_json};
+pub use worker_status::{WorkerState, WorkerStatus};
 
 /// Records a trace keeps in memory at most; older ones are dropped, and the trace says how many.
 pub const MAX_TRACE_RECORDS: usize = 4096;

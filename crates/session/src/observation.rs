@@ -73,8 +73,8 @@ impl ViewDescriptor {
 }
 
 /// One frame of a view.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ViewRef {
     /// The view.
     pub view_id: Id,
@@ -85,14 +85,15 @@ pub struct ViewRef {
 }
 
 /// What an agent sees at a boundary.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SensoryInput {
     /// The boundary.
     pub boundary: U64,
     /// One frame of every declared sensory view, in declared order; the very same bytes for every agent.
     pub views: Vec<ViewRef>,
     /// Structured input, for profiles that accept it.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub structured: Option<TypedValue>,
 }
 
@@ -107,14 +108,15 @@ impl SensoryInput {
 }
 
 /// What the world shows at a boundary.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WorldObservation {
     /// The boundary.
     pub boundary: U64,
     /// Logical time since the episode began; a restore preserves it.
     pub world_time: RationalNs,
     /// The engine's own frame name, at most 64 characters, for a person.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub engine_frame: Option<String>,
     /// One frame of every declared sensory view, in declared order.
     pub sensory_views: Vec<ViewRef>,

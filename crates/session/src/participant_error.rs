@@ -62,6 +62,16 @@ impl ErrorCode {
         Self::Internal,
     ];
 
+    /// Whether an error of this code says by itself that nothing was changed. Only an expired answer, a fault of the backend
+    /// and one of this software come with any certainty.
+    #[must_use]
+    pub const fn changes_nothing(self) -> bool {
+        !matches!(
+            self,
+            Self::ResultExpired | Self::BackendFailure | Self::Internal
+        )
+    }
+
     /// The spelling on the wire: `INVALID_ARGUMENT`.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -119,7 +129,7 @@ impl fmt::Display for MutationCertainty {
 /// `detail` is for a person: for instance the report of a read that was refused because the bytes were never
 /// written by work that succeeded. The session carries it to whoever asked, untouched.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[error("{code} (mutation {mutation}): {message}")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct ParticipantError {
@@ -131,6 +141,7 @@ pub struct ParticipantError {
     pub message: String,
     /// A structured report, carried untouched.
     #[cfg_attr(feature = "typescript", tsify(type = "unknown"))]
+    #[serde(deserialize_with = "Option::deserialize")]
     pub detail: Option<serde_json::Value>,
 }
 
@@ -162,6 +173,20 @@ impl ParticipantError {
             mutation,
             message,
             detail: None,
+        }
+    }
+
+    /// The same error as a reply may carry it. A participant that names a code that says nothing was changed, and says that
+    /// something was, has failed: that is what is answered.
+    #[must_use]
+    pub(crate) fn for_reply(self) -> Self {
+        if !self.code.changes_nothing() || self.mutation == MutationCertainty::None {
+            return self;
+        }
+        let message = format!("{}: {}", self.code, self.message);
+        Self {
+            detail: self.detail,
+            ..Self::new(ErrorCode::BackendFailure, self.mutation, message)
         }
     }
 

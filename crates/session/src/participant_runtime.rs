@@ -5,12 +5,18 @@ use std::cell::RefCell;
 use futures::lock::Mutex;
 use wellwritten_envelope::{Digest, Id, Scope, U64};
 
+use crate::contract::contract_digest;
+use crate::hello::{CHECKPOINT, build_digest, capabilities};
 use crate::runtime_records::{Admission, Records};
 use crate::runtime_state::RuntimeState;
 use crate::{
-    Agent, Answer, Call, Description, Environment, ErrorCode, Hello, MutationCertainty,
-    ParticipantError, Reply, Request, Role, WorkerState, WorkerStatus,
+    Agent, Answer, Call, Description, Environment, ErrorCode, Hello, HelloResult, MAX_MAJORS,
+    MutationCertainty, PROTOCOL_MAJOR, PROTOCOL_MINOR, ParticipantError, Progress, Reply, Request,
+    RequestId, Role, WorkerLimits, WorkerState, WorkerStatus,
 };
+
+/// Most requests of one `Worker.Acknowledge`.
+pub(crate) const MAX_ACKNOWLEDGED: usize = 16;
 
 /// The participant itself.
 pub(crate) enum Participant {
@@ -32,6 +38,8 @@ pub struct ParticipantRuntime {
     pub(crate) description: Description,
     pub(crate) compatibility_digest: Digest,
     pub(crate) participant: Mutex<Participant>,
+    can_checkpoint: bool,
+    progress: Progress,
     pub(crate) state: RefCell<RuntimeState>,
     records: RefCell<Records>,
 }
@@ -42,27 +50,39 @@ impl ParticipantRuntime {
     pub fn environment(
         session_id: Id,
         incarnation_id: Id,
-        environment: Box<dyn Environment>,
+        mut environment: Box<dyn Environment>,
     ) -> Self {
+        let progress = Progress::new();
+        environment.attach_progress(progress.clone());
         let description = Description::Environment(environment.descriptor());
-        Self::new(
-            session_id,
-            incarnation_id,
-            description,
-            Participant::Environment(environment),
-        )
+        Self {
+            can_checkpoint: environment.can_checkpoint(),
+            ..Self::new(
+                session_id,
+                incarnation_id,
+                description,
+                Participant::Environment(environment),
+                progress,
+            )
+        }
     }
 
     /// An agent that lives as `incarnation_id`.
     #[must_use]
-    pub fn agent(session_id: Id, incarnation_id: Id, agent: Box<dyn Agent>) -> Self {
+    pub fn agent(session_id: Id, incarnation_id: Id, mut agent: Box<dyn Agent>) -> Self {
+        let progress = Progress::new();
+        agent.attach_progress(progress.clone());
         let description = Description::Agent(agent.profile());
-        Self::new(
-            session_id,
-            incarnation_id,
-            description,
-            Participant::Agent(agent),
-        )
+        Self {
+            can_checkpoint: agent.can_checkpoint(),
+            ..Self::new(
+                session_id,
+                incarnation_id,
+                description,
+                Participant::Agent(agent),
+                progress,
+            )
+        }
     }
 
     fn new(
@@ -70,6 +90,7 @@ impl ParticipantRuntime {
         incarnation_id: Id,
         description: Description,
         participant: Participant,
+        progress: Progress,
     ) -> Self {
         let compatibility_digest = description
             .compatibility_digest()
@@ -80,6 +101,8 @@ impl ParticipantRuntime {
             description,
             compatibility_digest,
             participant: Mutex::new(participant),
+            can_checkpoint: true,
+            progress,
             state: RefCell::new(RuntimeState::new()),
             records: RefCell::new(Records::new()),
         }
@@ -94,25 +117,43 @@ impl ParticipantRuntime {
     /// Answers one request.
     pub async fn handle(&self, request: Request) -> Reply {
         let outcome = self.answer(&request).await;
+        self.reply(request.request_id, request.scope, outcome)
+    }
+
+    /// A reply of this incarnation.
+    pub(crate) fn reply(
+        &self,
+        request_id: RequestId,
+        scope: Option<Scope>,
+        outcome: Result<Answer, ParticipantError>,
+    ) -> Reply {
         Reply {
-            request_id: request.request_id,
+            request_id,
             worker_id: self.description.worker_id().clone(),
             incarnation_id: self.incarnation_id.clone(),
-            scope: request.scope,
+            scope,
             outcome,
         }
     }
 
     async fn answer(&self, request: &Request) -> Result<Answer, ParticipantError> {
         match &request.call {
-            Call::Hello(hello) => return self.hello(hello),
+            Call::Hello(hello) => return self.hello(hello, request.scope.as_ref()),
             Call::Status {} => return Ok(Answer::Status(self.status())),
-            Call::Acknowledge { request_ids } => {
-                return Ok(Answer::Acknowledged(
-                    self.records.borrow_mut().acknowledge(request_ids),
-                ));
+            Call::Acknowledge { request_ids } => return self.acknowledge(request_ids),
+            Call::Shutdown { .. } => {
+                self.state.borrow_mut().worker_state = WorkerState::Stopping;
+                return Ok(Answer::Stopping { stopping: true });
             }
             _ => {}
+        }
+        if self.state.borrow().worker_state == WorkerState::Stopping {
+            let message = format!("{} while the participant stops", request.call.method());
+            return Err(ParticipantError::refused(ErrorCode::InvalidPhase, message));
+        }
+        if request.call.needs_checkpoint() && !self.can_checkpoint {
+            let message = format!("{} is without {CHECKPOINT}", self.description.worker_id());
+            return Err(ParticipantError::refused(ErrorCode::Unsupported, message));
         }
         let role = self.description.role();
         if request.call.role().is_some_and(|needed| needed != role) {
@@ -134,12 +175,43 @@ impl ParticipantRuntime {
         self.records.borrow_mut().begin(request, scope, body);
         let running = self.state.borrow_mut().begin(&request.call);
         let outcome = self.execute(request, scope).await;
+        let outcome = outcome.map_err(ParticipantError::for_reply);
         self.state.borrow_mut().end(running, &outcome);
         self.records.borrow_mut().end(&outcome);
         outcome
     }
 
-    fn hello(&self, hello: &Hello) -> Result<Answer, ParticipantError> {
+    /// Releases lifecycle answers; a request that is not kept, or not any more, is passed over.
+    fn acknowledge(&self, request_ids: &[RequestId]) -> Result<Answer, ParticipantError> {
+        let repeated =
+            (1..request_ids.len()).any(|index| request_ids[..index].contains(&request_ids[index]));
+        if repeated || request_ids.len() > MAX_ACKNOWLEDGED {
+            let message = format!(
+                "{} requests are acknowledged at once: at most {MAX_ACKNOWLEDGED}, none twice",
+                request_ids.len()
+            );
+            return Err(ParticipantError::refused(
+                ErrorCode::InvalidArgument,
+                message,
+            ));
+        }
+        Ok(Answer::Acknowledged {
+            acknowledged: self.records.borrow_mut().acknowledge(request_ids),
+        })
+    }
+
+    fn hello(&self, hello: &Hello, scope: Option<&Scope>) -> Result<Answer, ParticipantError> {
+        let majors = &hello.supported_majors;
+        let repeated = (1..majors.len()).any(|index| majors[..index].contains(&majors[index]));
+        if scope.is_some() || repeated || !(1..=MAX_MAJORS).contains(&majors.len()) {
+            let message = format!(
+                "Worker.Hello has no scope and offers 1 to {MAX_MAJORS} versions, none twice"
+            );
+            return Err(ParticipantError::refused(
+                ErrorCode::InvalidArgument,
+                message,
+            ));
+        }
         let role = self.description.role();
         let worker_id = self.description.worker_id();
         if hello.session_id != self.session_id
@@ -155,7 +227,31 @@ impl ParticipantRuntime {
                 message,
             ));
         }
-        Ok(Answer::Hello(Box::new(self.description.clone())))
+        if !majors.contains(&PROTOCOL_MAJOR) {
+            let message = format!("version {PROTOCOL_MAJOR} is spoken here, not {majors:?}");
+            return Err(ParticipantError::refused(ErrorCode::Unsupported, message));
+        }
+        let (environment, agent) = match &self.description {
+            Description::Environment(descriptor) => (Some(descriptor.clone()), None),
+            Description::Agent(profile) => (None, Some(profile.clone())),
+        };
+        Ok(Answer::Hello(Box::new(HelloResult {
+            selected_major: PROTOCOL_MAJOR,
+            selected_minor: PROTOCOL_MINOR,
+            worker_id: worker_id.clone(),
+            incarnation_id: self.incarnation_id.clone(),
+            role,
+            build_digest: build_digest(),
+            contract_digest: contract_digest(),
+            capabilities: capabilities(&self.description, self.can_checkpoint),
+            limits: WorkerLimits {
+                max_agents: 4,
+                max_ports: 4,
+                worker_threads: 1,
+            },
+            environment,
+            agent,
+        })))
     }
 
     /// What it is doing; answers at any time, also while an operation runs, and counts as no progress.
@@ -172,7 +268,8 @@ impl ParticipantRuntime {
             }),
             active_request_id: records.active_request_id(),
             last_completed_request_id: records.last_completed_request_id(),
-            progress_counter: U64(records.progress_counter()),
+            last_batch_id: state.last_batch.clone(),
+            progress_counter: U64(records.progress_counter().wrapping_add(self.progress.get())),
         }
     }
 

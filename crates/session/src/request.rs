@@ -1,15 +1,15 @@
-//! What goes between coordinator and participant: [`Request`], [`Reply`].
+//! What a coordinator asks: [`Request`], [`Call`].
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
-use wellwritten_envelope::{CanonicalError, Digest, Id, Scope, U64, digest_json};
-
-use crate::{
-    Advance, AgentInitialize, AgentInitialized, AgentProfile, Artifact, Commit, Committed,
-    EnvironmentDescriptor, EnvironmentInitialize, ParticipantError, Prepare, Prepared, StagedState,
-    StepResult, WorldObservation,
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use wellwritten_envelope::{
+    CanonicalError, Digest, Id, JsonShapeError, Scope, digest_json, from_json,
 };
+
+use crate::{Advance, AgentInitialize, Artifact, Commit, EnvironmentInitialize, Hello, Prepare};
 
 /// Name of one operation a coordinator asks for: `req-<n>`; a repetition keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,14 +21,10 @@ impl fmt::Display for RequestId {
     }
 }
 
-impl Serialize for RequestId {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
+crate::wire::numbered_id!(RequestId, "req-");
 
 /// What a participant is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub enum Role {
@@ -47,21 +43,9 @@ impl fmt::Display for Role {
     }
 }
 
-/// Parameters of `Worker.Hello`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Hello {
-    /// The session that calls.
-    pub session_id: Id,
-    /// Who is expected to answer.
-    pub expected_worker_id: Id,
-    /// As what.
-    pub role: Role,
-}
-
 /// Parameters of `State.StageRestore`.
-#[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StageRestore {
     /// The checkpoint.
     pub checkpoint_id: Id,
@@ -84,8 +68,13 @@ pub enum Call {
     /// `Worker.Acknowledge`: the replies of these requests are no longer needed.
     #[serde(rename_all = "camelCase")]
     Acknowledge {
-        /// Requests, 1 to 16.
+        /// Requests, at most 16, none twice.
         request_ids: Vec<RequestId>,
+    },
+    /// `Worker.Shutdown`: nothing more will be asked.
+    Shutdown {
+        /// Why.
+        reason: Id,
     },
     /// `Environment.Initialize`
     InitializeEnvironment(EnvironmentInitialize),
@@ -135,6 +124,90 @@ pub(crate) enum MethodClass {
 }
 
 impl Call {
+    /// Every method there is.
+    pub const METHODS: [&'static str; 14] = [
+        "Worker.Hello",
+        "Worker.Status",
+        "Worker.Acknowledge",
+        "Worker.Shutdown",
+        "Environment.Initialize",
+        "Environment.Advance",
+        "Agent.Initialize",
+        "Agent.Prepare",
+        "Agent.Commit",
+        "State.Verify",
+        "State.Rewrite",
+        "State.Capture",
+        "State.StageRestore",
+        "State.ActivateRestore",
+    ];
+
+    /// Reads the parameters of a method, strictly.
+    ///
+    /// # Panics
+    /// When `method` is none of [`METHODS`](Self::METHODS).
+    pub(crate) fn read(method: &str, params: Value) -> Result<Self, JsonShapeError> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Nothing {}
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        struct Acknowledge {
+            request_ids: Vec<RequestId>,
+        }
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Shutdown {
+            reason: Id,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        struct Rewrite {
+            buffer_label: String,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        struct Capture {
+            checkpoint_id: Id,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        struct ActivateRestore {
+            restore_token: String,
+        }
+        fn read<T: DeserializeOwned>(
+            params: Value,
+            call: impl FnOnce(T) -> Call,
+        ) -> Result<Call, JsonShapeError> {
+            from_json(params).map(call)
+        }
+        match method {
+            "Worker.Hello" => read(params, Self::Hello),
+            "Worker.Status" => read(params, |Nothing {}| Self::Status {}),
+            "Worker.Acknowledge" => read(params, |Acknowledge { request_ids }| Self::Acknowledge {
+                request_ids,
+            }),
+            "Worker.Shutdown" => read(params, |Shutdown { reason }| Self::Shutdown { reason }),
+            "Environment.Initialize" => read(params, Self::InitializeEnvironment),
+            "Environment.Advance" => read(params, Self::Advance),
+            "Agent.Initialize" => read(params, Self::InitializeAgent),
+            "Agent.Prepare" => read(params, Self::Prepare),
+            "Agent.Commit" => read(params, Self::Commit),
+            "State.Verify" => read(params, |Nothing {}| Self::Verify {}),
+            "State.Rewrite" => read(params, |Rewrite { buffer_label }| Self::Rewrite {
+                buffer_label,
+            }),
+            "State.Capture" => read(params, |Capture { checkpoint_id }| Self::Capture {
+                checkpoint_id,
+            }),
+            "State.StageRestore" => read(params, Self::StageRestore),
+            "State.ActivateRestore" => read(params, |ActivateRestore { restore_token }| {
+                Self::ActivateRestore { restore_token }
+            }),
+            _ => unreachable!("{method} is not in the list of methods"),
+        }
+    }
+
     /// The method's name on the wire.
     #[must_use]
     pub const fn method(&self) -> &'static str {
@@ -142,6 +215,7 @@ impl Call {
             Self::Hello(_) => "Worker.Hello",
             Self::Status {} => "Worker.Status",
             Self::Acknowledge { .. } => "Worker.Acknowledge",
+            Self::Shutdown { .. } => "Worker.Shutdown",
             Self::InitializeEnvironment(_) => "Environment.Initialize",
             Self::Advance(_) => "Environment.Advance",
             Self::InitializeAgent(_) => "Agent.Initialize",
@@ -155,9 +229,19 @@ impl Call {
         }
     }
 
+    /// Whether it is a method of participants whose state can be captured and restored.
+    pub(crate) const fn needs_checkpoint(&self) -> bool {
+        matches!(
+            self,
+            Self::Capture { .. } | Self::StageRestore(_) | Self::ActivateRestore { .. }
+        )
+    }
+
     pub(crate) const fn class(&self) -> MethodClass {
         match self {
-            Self::Hello(_) | Self::Status {} | Self::Acknowledge { .. } => MethodClass::ReadOnly,
+            Self::Hello(_) | Self::Status {} | Self::Acknowledge { .. } | Self::Shutdown { .. } => {
+                MethodClass::ReadOnly
+            }
             Self::Advance(_) | Self::Prepare(_) | Self::Commit(_) => MethodClass::StepMutation,
             Self::Verify {} | Self::Rewrite { .. } => MethodClass::Repeatable,
             _ => MethodClass::Lifecycle,
@@ -200,161 +284,4 @@ impl Request {
             params: &self.call,
         })
     }
-}
-
-/// What a participant is, in full.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase", tag = "role")]
-pub enum Description {
-    /// The world's descriptor.
-    Environment(EnvironmentDescriptor),
-    /// An agent's profile.
-    Agent(AgentProfile),
-}
-
-impl Description {
-    /// Digest of all that a state depends on: a state captured under another digest does not fit.
-    pub fn compatibility_digest(&self) -> Result<Digest, CanonicalError> {
-        digest_json(self)
-    }
-
-    /// As what the participant answers.
-    #[must_use]
-    pub const fn role(&self) -> Role {
-        match self {
-            Self::Environment(_) => Role::Environment,
-            Self::Agent(_) => Role::Agent,
-        }
-    }
-
-    /// Who it is.
-    #[must_use]
-    pub const fn worker_id(&self) -> &Id {
-        match self {
-            Self::Environment(descriptor) => &descriptor.worker_id,
-            Self::Agent(profile) => &profile.agent_id,
-        }
-    }
-}
-
-/// What a participant is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
-pub enum WorkerState {
-    /// Nothing has begun.
-    Uninitialized,
-    /// At a committed boundary.
-    Ready,
-    /// Running ticks.
-    Preparing,
-    /// Decided, waiting for the commit.
-    Prepared,
-    /// The world is moving.
-    Advancing,
-    /// Taking in an outcome.
-    Committing,
-    /// Its state is being read.
-    Capturing,
-    /// A restore is staged.
-    StagedRestore,
-    /// Becoming what was staged.
-    Restoring,
-    /// Something failed halfway.
-    Failed,
-}
-
-/// Result of `Worker.Status`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WorkerStatus {
-    /// What it is doing.
-    pub state: WorkerState,
-    /// Where it stands; absent while uninitialized.
-    pub current_scope: Option<Scope>,
-    /// The operation that runs.
-    pub active_request_id: Option<RequestId>,
-    /// The last one that ended.
-    pub last_completed_request_id: Option<RequestId>,
-    /// Operations ended so far; asking for a status is none.
-    pub progress_counter: U64,
-}
-
-/// The results of every method.
-#[derive(Clone, Debug)]
-pub enum Answer {
-    /// Of `Worker.Hello`.
-    Hello(Box<Description>),
-    /// Of `Worker.Status`.
-    Status(WorkerStatus),
-    /// Of `Worker.Acknowledge`: those that were still kept.
-    Acknowledged(Vec<RequestId>),
-    /// Of `Environment.Initialize`.
-    WorldInitialized(WorldObservation),
-    /// Of `Environment.Advance`.
-    Stepped(Box<StepResult>),
-    /// Of `Agent.Initialize`.
-    AgentInitialized {
-        /// What the agent said.
-        initialized: AgentInitialized,
-        /// Digest of the context it retained.
-        decision_context_digest: Digest,
-    },
-    /// Of `Agent.Prepare`.
-    Prepared(Prepared),
-    /// Of `Agent.Commit`.
-    Committed {
-        /// What the agent said.
-        committed: Committed,
-        /// Digest of the context it retained.
-        decision_context_digest: Digest,
-    },
-    /// Of `State.Verify`: every byte reads cleanly.
-    Verified,
-    /// Of `State.Rewrite`.
-    Rewritten,
-    /// Of `State.Capture`.
-    Captured {
-        /// The checkpoint.
-        checkpoint_id: Id,
-        /// The boundary captured.
-        boundary: U64,
-        /// The participant's own compatibility digest.
-        compatibility_digest: Digest,
-        /// The whole state.
-        payload: Artifact,
-    },
-    /// Of `State.StageRestore`.
-    Staged {
-        /// The checkpoint.
-        checkpoint_id: Id,
-        /// What activates it, once.
-        restore_token: String,
-        /// What was found in the state.
-        state: StagedState,
-    },
-    /// Of `State.ActivateRestore`.
-    Activated {
-        /// The checkpoint.
-        checkpoint_id: Id,
-        /// The boundary it stands at.
-        committed_step: U64,
-        /// What the world shows; absent from an agent.
-        observation: Option<WorldObservation>,
-    },
-}
-
-/// One answer.
-#[derive(Clone, Debug)]
-pub struct Reply {
-    /// The request answered.
-    pub request_id: RequestId,
-    /// Who answers.
-    pub worker_id: Id,
-    /// Which life of the worker.
-    pub incarnation_id: Id,
-    /// The request's scope, echoed.
-    pub scope: Option<Scope>,
-    /// The result, or why there is none.
-    pub outcome: Result<Answer, ParticipantError>,
 }

@@ -38,19 +38,19 @@ impl ParticipantRuntime {
                 self.commit(agent.as_mut(), parameters, scope).await
             }
             (Call::Verify {}, Participant::Environment(world)) => {
-                world.verify().await.map(|()| Answer::Verified)
+                world.verify().await.map(|()| Answer::Verified {})
             }
             (Call::Verify {}, Participant::Agent(agent)) => {
-                agent.verify().await.map(|()| Answer::Verified)
+                agent.verify().await.map(|()| Answer::Verified {})
             }
             (Call::Rewrite { buffer_label }, Participant::Environment(world)) => world
                 .rewrite(buffer_label)
                 .await
-                .map(|()| Answer::Rewritten),
+                .map(|()| Answer::Rewritten {}),
             (Call::Rewrite { buffer_label }, Participant::Agent(agent)) => agent
                 .rewrite(buffer_label)
                 .await
-                .map(|()| Answer::Rewritten),
+                .map(|()| Answer::Rewritten {}),
             (Call::Capture { checkpoint_id }, participant) => {
                 self.capture(participant, checkpoint_id, scope).await
             }
@@ -97,6 +97,7 @@ impl ParticipantRuntime {
         let result = world.advance(scope, batch).await?;
         let next = next_step(scope)?;
         self.stand_at(scope.epoch.clone(), next);
+        self.state.borrow_mut().last_batch = Some(batch.batch_id.clone());
         Ok(Answer::Stepped(Box::new(result)))
     }
 

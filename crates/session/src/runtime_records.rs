@@ -107,12 +107,9 @@ impl Records {
             };
         }
         let serial = request.request_id.0;
-        if self
+        let is_released = self
             .released_serial
-            .is_some_and(|released| serial <= released)
-        {
-            return Err(expired(request));
-        }
+            .is_some_and(|released| serial <= released);
         match request.call.class() {
             MethodClass::StepMutation => {
                 let outside = self.watermark.as_ref().is_some_and(|(epoch, highest)| {
@@ -122,6 +119,8 @@ impl Records {
                     return Err(expired(request));
                 }
             }
+            // Steps have watermarks of their own: an acknowledgment must not expire them.
+            MethodClass::Lifecycle if is_released => return Err(expired(request)),
             MethodClass::Lifecycle => {
                 let kept = self
                     .kept
@@ -191,9 +190,11 @@ impl Records {
         });
         let highest = released.iter().map(|request_id| request_id.0).max();
         // Only as far as no kept answer lies below: acknowledgments may come in any order.
+        let lifecycle = |record: &&Record| matches!(record.entry.key, Key::Lifecycle { .. });
         let kept = self
             .kept
             .iter()
+            .filter(lifecycle)
             .map(|record| record.entry.request_id.0)
             .min();
         if let Some(highest) = highest {

@@ -33,6 +33,8 @@ pub(crate) struct RuntimeState {
     pub brain_ticks: u64,
     pub remainder: RationalNs,
     pub staged: Option<Staged>,
+    /// The batch a world applied last.
+    pub last_batch: Option<Id>,
     /// Tokens that were activated: a fresh request with one of them is a conflict, not merely unknown.
     pub activated_token: Option<String>,
 }
@@ -54,6 +56,7 @@ impl RuntimeState {
             brain_ticks: 0,
             remainder: RationalNs::ZERO,
             staged: None,
+            last_batch: None,
             activated_token: None,
         }
     }

@@ -76,7 +76,7 @@ struct NotBuilt;
 #[async_trait::async_trait(?Send)]
 impl Transport for NotBuilt {
     async fn call(&self, _request: Request) -> Result<Reply, TransportError> {
-        Err(TransportError::RouteGone)
+        Err(TransportError::RouteGone { reason: None })
     }
 
     fn close(&self) {}

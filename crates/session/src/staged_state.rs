@@ -4,12 +4,14 @@
 //! about. Bytes that are right in every digest can still disagree, so whoever stages a state says what is in it, and the
 //! coordinator compares before anyone activates.
 
+use serde::{Deserialize, Serialize};
 use wellwritten_envelope::{Digest, Id, RationalNs, U64};
 
 use crate::{AgentRecord, AudioPosition};
 
 /// What a world found in the state it staged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StagedWorld {
     /// The boundary it will be at.
     pub boundary: U64,
@@ -24,7 +26,8 @@ pub struct StagedWorld {
 }
 
 /// What an agent found in the state it staged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StagedAgent {
     /// The boundary it will be at: its commits so far.
     pub boundary: U64,
@@ -49,7 +52,8 @@ impl StagedAgent {
 }
 
 /// What a participant found in the state it staged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum StagedState {
     /// A world.
     World(StagedWorld),

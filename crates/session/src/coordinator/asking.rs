@@ -51,13 +51,14 @@ impl Coordinator {
             call,
         };
         let reply = link.transport.call(request).await.map_err(|error| {
-            let mutation = match error {
-                TransportError::RouteGone => MutationCertainty::None,
-                TransportError::ReplyLost => MutationCertainty::Unknown,
+            let code = match error {
+                TransportError::TooManyCalls { .. } => ErrorCode::Busy,
+                TransportError::Unsendable { .. } => ErrorCode::InvalidArgument,
+                _ => ErrorCode::IdentityMismatch,
             };
             fault(ParticipantError::new(
-                ErrorCode::IdentityMismatch,
-                mutation,
+                code,
+                error.mutation(),
                 format!("{method}: {error}"),
             ))
         })?;

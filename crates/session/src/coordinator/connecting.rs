@@ -4,12 +4,15 @@ use std::rc::Rc;
 
 use wellwritten_envelope::{Id, sort_few_by};
 
+use crate::contract::contract_digest;
+use crate::coordinator::Fault;
 use crate::coordinator::asking::Unanswered;
 use crate::declaration_rules::{check_agent, check_environment};
+use crate::hello::{AGENT_STEP, WORLD_STEP};
 use crate::session_state::Link;
 use crate::{
-    Answer, Call, Coordinator, Description, ErrorCode, Hello, ParticipantError, Phase, Role,
-    SessionError, Status,
+    Answer, Call, Coordinator, Description, ErrorCode, Hello, HelloResult, PROTOCOL_MAJOR,
+    ParticipantError, Phase, Role, SessionError, Status,
 };
 
 impl Coordinator {
@@ -85,16 +88,12 @@ impl Coordinator {
             session_id: self.session_id.clone(),
             expected_worker_id: link.participant_id.clone(),
             role,
+            supported_majors: vec![PROTOCOL_MAJOR],
         });
-        match self.ask(link, self.next_request_id(), None, call).await? {
-            Answer::Hello(description)
-                if description.role() == role
-                    && *description.worker_id() == link.participant_id =>
-            {
-                Ok(*description)
-            }
-            _ => Err(Self::wrong_answer(link, "Worker.Hello")),
-        }
+        let Answer::Hello(hello) = self.ask(link, self.next_request_id(), None, call).await? else {
+            return Err(Self::wrong_answer(link, "Worker.Hello"));
+        };
+        check_hello(link, role, &hello)
     }
 
     /// The declared ports must be exactly the assigned ones, and every declaration within its bounds.
@@ -132,5 +131,61 @@ impl Coordinator {
         self.connect_all().await?;
         drop(guard);
         Ok(self.status())
+    }
+}
+
+/// What a participant answers must be what was asked for, in the messages this side reads and writes.
+fn check_hello(link: &Link, role: Role, hello: &HelloResult) -> Result<Description, Unanswered> {
+    let refuse = |code, message: String| {
+        Err(Unanswered::Refused(Fault::of(
+            link.participant_id.clone(),
+            ParticipantError::refused(code, message),
+        )))
+    };
+    let found = (hello.role, &hello.worker_id, &hello.incarnation_id);
+    let expected = (role, &link.participant_id, &link.incarnation_id);
+    if found != expected {
+        let message = format!(
+            "{role} {} of {} was expected, {} {} of {} answered",
+            link.participant_id,
+            link.incarnation_id,
+            hello.role,
+            hello.worker_id,
+            hello.incarnation_id
+        );
+        return refuse(ErrorCode::IdentityMismatch, message);
+    }
+    if hello.selected_major != PROTOCOL_MAJOR {
+        let message = format!(
+            "version {} was selected, {PROTOCOL_MAJOR} was offered",
+            hello.selected_major
+        );
+        return refuse(ErrorCode::Unsupported, message);
+    }
+    if hello.contract_digest != contract_digest() {
+        let message = format!(
+            "it speaks contract {}, this session speaks {}",
+            hello.contract_digest,
+            contract_digest()
+        );
+        return refuse(ErrorCode::IdentityMismatch, message);
+    }
+    let needed = match role {
+        Role::Environment => WORLD_STEP,
+        Role::Agent => AGENT_STEP,
+    };
+    if !hello
+        .capabilities
+        .iter()
+        .any(|held| held.as_str() == needed)
+    {
+        return refuse(ErrorCode::Unsupported, format!("it is without {needed}"));
+    }
+    match hello.description() {
+        Some(description) if *description.worker_id() == link.participant_id => Ok(description),
+        _ => refuse(
+            ErrorCode::IdentityMismatch,
+            "it does not describe itself as what it is".to_owned(),
+        ),
     }
 }

@@ -60,7 +60,7 @@ impl Coordinator {
         let request_id = self.next_request_id();
         let scope = Some(self.scope(boundary));
         match self.ask(link, request_id, scope, Call::Verify {}).await? {
-            Answer::Verified => Ok(()),
+            Answer::Verified {} => Ok(()),
             _ => Err(Self::wrong_answer(link, "State.Verify")),
         }
     }
@@ -80,7 +80,7 @@ impl Coordinator {
             .ask(&link, request_id, Some(self.scope(boundary)), call)
             .await;
         match answer.map_err(|unanswered| self.refusal_or_failure(unanswered))? {
-            Answer::Rewritten => Ok(()),
+            Answer::Rewritten {} => Ok(()),
             _ => Err(self.refusal_or_failure(Self::wrong_answer(&link, "State.Rewrite"))),
         }
     }

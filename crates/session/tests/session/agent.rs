@@ -196,6 +196,7 @@ impl Agent for LcgAgent {
         Ok(Committed {
             committed_step: U64(scope.step.0 + 1),
             telemetry: self.telemetry(),
+            state_digest: None,
         })
     }
 

@@ -11,4 +11,5 @@ mod runtime;
 mod stepping;
 mod task;
 mod traces;
+mod wire;
 mod world;

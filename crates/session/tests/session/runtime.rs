@@ -349,7 +349,13 @@ fn a_killed_participant_is_reached_by_nobody() {
             desk.route.kill();
         },
     ));
-    assert_eq!(reply.unwrap_err(), TransportError::ReplyLost);
+    assert_eq!(
+        reply.unwrap_err(),
+        TransportError::ReplyLost { reason: None }
+    );
     let later = block_on(desk.route.call(request(3, "e1", 0, Call::Verify {})));
-    assert_eq!(later.unwrap_err(), TransportError::RouteGone);
+    assert_eq!(
+        later.unwrap_err(),
+        TransportError::RouteGone { reason: None }
+    );
 }
