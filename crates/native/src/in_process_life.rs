@@ -74,7 +74,7 @@ impl CaughtDirect {
 
 #[async_trait(?Send)]
 impl Transport for CaughtDirect {
-    async fn call(&self, request: Request) -> Result<Reply, TransportError> {
+    async fn call(&self, request: &Request) -> Result<Reply, TransportError> {
         let mut calling = self.direct.call(request);
         let called = poll_fn(|context| {
             // Nobody sees the participant again after it panicked: the route is cut.

@@ -238,7 +238,7 @@ impl Launcher {
             scope: None,
             call,
         };
-        let reply = life.transport.call(request).await;
+        let reply = life.transport.call(&request).await;
         reply.is_ok_and(|reply| reply.outcome.is_ok())
     }
 
