@@ -5,7 +5,9 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 use wellwritten_envelope::Id;
 
-use crate::{Clock, Executor, Observer, ParticipantFactory, SessionError, SessionStore, Task};
+use crate::{
+    CallBudgets, Clock, Executor, Observer, ParticipantFactory, SessionError, SessionStore, Task,
+};
 
 /// One agent, its port and how its decisions become controls.
 pub struct AgentBinding {
@@ -55,6 +57,8 @@ pub struct Host {
     pub factory: Rc<dyn ParticipantFactory>,
     /// Wall time.
     pub clock: Rc<dyn Clock>,
+    /// How long an answer may take.
+    pub budgets: CallBudgets,
     /// Where checkpoints go.
     pub store: Option<Rc<dyn SessionStore>>,
     /// Who watches.

@@ -6,10 +6,12 @@ mod checkpointing;
 mod connecting;
 mod own_payloads;
 mod recording;
+mod resolving;
 mod restoring;
 mod running;
 mod staging;
 mod stepping;
+mod watching;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,9 +23,9 @@ pub use running::RunOptions;
 
 use crate::session_state::{Link, SessionState};
 use crate::{
-    Clock, Composition, DispatchOrder, ErrorCode, FailureRecord, Host, MutationCertainty, Observer,
-    ParticipantError, ParticipantFactory, ParticipantInfo, Phase, PhaseChange, PhaseEdge, Role,
-    SessionError, SessionEvent, SessionStore, Status, TraceRecord,
+    CallBudgets, Clock, Composition, DispatchOrder, ErrorCode, FailureRecord, Host,
+    MutationCertainty, Observer, ParticipantError, ParticipantFactory, ParticipantInfo, Phase,
+    PhaseChange, PhaseEdge, Role, SessionError, SessionEvent, SessionStore, Status, TraceRecord,
 };
 
 /// A fault that ends the epoch: who is to blame, where one is, and what happened.
@@ -70,6 +72,7 @@ pub struct Coordinator {
     pub(crate) dispatch: Cell<DispatchOrder>,
     pub(crate) factory: Rc<dyn ParticipantFactory>,
     pub(crate) clock: Rc<dyn Clock>,
+    pub(crate) budgets: CallBudgets,
     pub(crate) store: Option<Rc<dyn SessionStore>>,
     pub(crate) observer: Option<Observer>,
     pub(crate) state: RefCell<SessionState>,
@@ -121,6 +124,7 @@ impl Coordinator {
             dispatch: Cell::new(dispatch),
             factory: host.factory,
             clock: host.clock,
+            budgets: host.budgets,
             store: host.store,
             observer: host.observer,
             state: RefCell::new(SessionState::new(epoch, environment_id, agents, task)),

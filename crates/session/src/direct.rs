@@ -59,7 +59,7 @@ impl Direct {
 
 #[async_trait(?Send)]
 impl Transport for Direct {
-    async fn call(&self, request: Request) -> Result<Reply, TransportError> {
+    async fn call(&self, request: &Request) -> Result<Reply, TransportError> {
         if self.closed.get() {
             return Err(TransportError::RouteGone { reason: None });
         }

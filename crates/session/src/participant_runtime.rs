@@ -115,9 +115,9 @@ impl ParticipantRuntime {
     }
 
     /// Answers one request.
-    pub async fn handle(&self, request: Request) -> Reply {
-        let outcome = self.answer(&request).await;
-        self.reply(request.request_id, request.scope, outcome)
+    pub async fn handle(&self, request: &Request) -> Reply {
+        let outcome = self.answer(request).await;
+        self.reply(request.request_id, request.scope.clone(), outcome)
     }
 
     /// A reply of this incarnation.

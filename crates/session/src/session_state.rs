@@ -6,9 +6,9 @@ use std::rc::Rc;
 use wellwritten_envelope::{Digest, Id, RationalNs, sort_few_by};
 
 use crate::{
-    AgentBinding, AgentProfile, AgentTelemetry, AudioTimeline, Description, DurableMark,
-    EnvironmentDescriptor, EpisodeRequest, Executor, FailureRecord, PhaseMachine, PortBinding,
-    Reply, Request, Task, TickClock, Trace, Transport, TransportError, TypedValue,
+    AgentBinding, AgentProfile, AgentTelemetry, AudioTimeline, CallResolution, Description,
+    DurableMark, EnvironmentDescriptor, EpisodeRequest, Executor, FailureRecord, PhaseMachine,
+    PortBinding, Reply, Request, Task, TickClock, Trace, Transport, TransportError, TypedValue,
     WorldObservation,
 };
 
@@ -68,6 +68,8 @@ pub(crate) struct SessionState {
     pub late_steps: u64,
     pub lag_ns: u64,
     pub incarnations: u64,
+    /// Calls that were answered late or not at all, since the last transition.
+    pub resolutions: Vec<CallResolution>,
 }
 
 /// The route of a participant that was not built yet.
@@ -75,7 +77,7 @@ struct NotBuilt;
 
 #[async_trait::async_trait(?Send)]
 impl Transport for NotBuilt {
-    async fn call(&self, _request: Request) -> Result<Reply, TransportError> {
+    async fn call(&self, _request: &Request) -> Result<Reply, TransportError> {
         Err(TransportError::RouteGone { reason: None })
     }
 
@@ -161,6 +163,7 @@ impl SessionState {
             late_steps: 0,
             lag_ns: 0,
             incarnations: 0,
+            resolutions: Vec::new(),
         }
     }
 

@@ -58,7 +58,7 @@ impl TransportError {
 #[async_trait(?Send)]
 pub trait Transport {
     /// Hands a request over and waits for the reply.
-    async fn call(&self, request: Request) -> Result<Reply, TransportError>;
+    async fn call(&self, request: &Request) -> Result<Reply, TransportError>;
 
     /// Cuts the route for good: calls that wait, and every later one, fail.
     fn close(&self);

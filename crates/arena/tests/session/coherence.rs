@@ -94,6 +94,7 @@ fn failed() -> (Coordinator, Shared) {
     };
     let shared: Rc<dyn SessionStore> = store.clone();
     let host = Host {
+        budgets: wellwritten_session::CallBudgets::default(),
         factory: Rc::new(Factory(arena)),
         clock: Rc::new(CountingClock::default()),
         store: Some(shared),

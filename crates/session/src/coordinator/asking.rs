@@ -6,7 +6,7 @@ use crate::coordinator::Fault;
 use crate::session_state::Link;
 use crate::{
     Answer, BoxedFuture, Call, Coordinator, DispatchOrder, ErrorCode, MutationCertainty,
-    ParticipantError, Request, RequestId, SessionError, TransportError, join_all,
+    ParticipantError, Request, RequestId, SessionError, join_all,
 };
 
 /// Why a participant did not give the answer asked for.
@@ -44,31 +44,20 @@ impl Coordinator {
         call: Call,
     ) -> Asked<Answer> {
         let fault = |error| Unanswered::Faulted(Fault::of(link.participant_id.clone(), error));
-        let method = call.method();
         let request = Request {
             request_id,
-            scope: scope.clone(),
+            scope,
             call,
         };
-        let reply = link.transport.call(request).await.map_err(|error| {
-            let code = match error {
-                TransportError::TooManyCalls { .. } => ErrorCode::Busy,
-                TransportError::Unsendable { .. } => ErrorCode::InvalidArgument,
-                _ => ErrorCode::IdentityMismatch,
-            };
-            fault(ParticipantError::new(
-                code,
-                error.mutation(),
-                format!("{method}: {error}"),
-            ))
-        })?;
+        let reply = self.deliver(link, &request).await.map_err(fault)?;
         let is_its_own = reply.request_id == request_id
-            && reply.scope == scope
+            && reply.scope == request.scope
             && reply.worker_id == link.participant_id
             && reply.incarnation_id == link.incarnation_id;
         if !is_its_own {
             let message = format!(
-                "{method}: {} of {} answered {} where {request_id} was asked of {} of {}",
+                "{}: {} of {} answered {} where {request_id} was asked of {} of {}",
+                request.call.method(),
                 reply.incarnation_id,
                 reply.worker_id,
                 reply.request_id,

@@ -130,7 +130,7 @@ fn reason_of(error: ChannelError) -> Option<String> {
 
 #[async_trait(?Send)]
 impl Transport for Remote {
-    async fn call(&self, request: Request) -> Result<Reply, TransportError> {
+    async fn call(&self, request: &Request) -> Result<Reply, TransportError> {
         if let Some(RouteEnded { reason }) = self.end.get() {
             return Err(TransportError::RouteGone { reason });
         }
@@ -140,7 +140,7 @@ impl Transport for Remote {
             });
         }
         let call_id = CallId(self.next_call.replace(self.next_call.get() + 1));
-        let frame = request_frame(call_id, &request)
+        let frame = request_frame(call_id, request)
             .map_err(|error| TransportError::Unsendable { error })?;
         let pending = Pending {
             method: request.call.method(),

@@ -119,7 +119,7 @@ impl Server<'_> {
             return self.send(call_id, self.refuse(refused)).await;
         }
         let stops = matches!(request.call, Call::Shutdown { .. });
-        let reply = self.runtime.handle(request).await;
+        let reply = self.runtime.handle(&request).await;
         let is_stopping = stops && reply.outcome.is_ok();
         match self.send(call_id, reply).await {
             Answered::Sent if is_stopping => Answered::Stopping,

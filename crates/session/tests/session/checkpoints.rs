@@ -165,7 +165,7 @@ fn one_save_at_a_time_and_stepping_goes_on_meanwhile() {
             scope: None,
             call: Call::Status {},
         };
-        match block_on(rig.bench.route("fly-a").call(request))
+        match block_on(rig.bench.route("fly-a").call(&request))
             .unwrap()
             .outcome
             .unwrap()

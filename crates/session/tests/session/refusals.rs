@@ -167,6 +167,7 @@ fn compose(agents: &[(&str, &str)], epoch: Option<&str>) -> Result<Coordinator, 
         dispatch: DispatchOrder::Concurrent,
     };
     let host = Host {
+        budgets: wellwritten_session::CallBudgets::default(),
         factory: Rc::new(Factory {
             bench,
             agents: agents.iter().map(|(agent, _)| (id(agent), 7)).collect(),

@@ -203,7 +203,7 @@ fn epoch_of(rig: &Rig, participant: &str) -> Option<String> {
         scope: None,
         call: Call::Status {},
     };
-    match block_on(rig.bench.route(participant).call(request))
+    match block_on(rig.bench.route(participant).call(&request))
         .unwrap()
         .outcome
         .unwrap()
@@ -506,6 +506,6 @@ fn an_old_epoch_is_stale_everywhere() {
         }),
         call: Call::Verify {},
     };
-    let reply = block_on(rig.bench.route("fly-a").call(request)).unwrap();
+    let reply = block_on(rig.bench.route("fly-a").call(&request)).unwrap();
     assert_eq!(reply.outcome.unwrap_err().code, ErrorCode::StaleEpoch);
 }

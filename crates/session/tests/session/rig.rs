@@ -10,9 +10,9 @@ use async_trait::async_trait;
 use futures::executor::block_on;
 use futures::lock::Mutex;
 use wellwritten_session::{
-    AgentBinding, Artifact, Clock, Composition, Coordinator, Digest, Direct, DispatchOrder,
-    ErrorCode, Host, Id, IdentityExecutor, MutationCertainty, ParticipantError, ParticipantFactory,
-    SessionEvent, SessionStore, Transport,
+    AgentBinding, Artifact, CallBudgets, Clock, Composition, Coordinator, Digest, Direct,
+    DispatchOrder, ErrorCode, Host, Id, IdentityExecutor, MutationCertainty, ParticipantError,
+    ParticipantFactory, SessionEvent, SessionStore, Transport,
 };
 use wellwritten_store::testing::SimulatedMedium;
 use wellwritten_store::{Store, StoreConfig};
@@ -136,6 +136,10 @@ impl Clock for ManualClock {
     }
 
     async fn sleep_ns(&self, duration_ns: u64) {
+        // What nobody is to wait for never ends: a call that takes many turns is not uncertain here.
+        if duration_ns == u64::MAX {
+            std::future::pending::<()>().await;
+        }
         self.now_ns.set(self.now_ns.get() + duration_ns);
         turns_pass(1).await;
     }
@@ -198,6 +202,7 @@ pub struct Rig {
 }
 
 pub struct RigOptions {
+    pub budgets: CallBudgets,
     pub agents: usize,
     pub dispatch: DispatchOrder,
     pub terminal_after: Option<u64>,
@@ -206,7 +211,15 @@ pub struct RigOptions {
 
 impl Default for RigOptions {
     fn default() -> Self {
+        let budgets = CallBudgets {
+            probe_ns: u64::MAX,
+            resolve_ns: u64::MAX,
+            boot_ns: u64::MAX,
+            capture_ns: u64::MAX,
+            max_attempts: u32::MAX,
+        };
         Self {
+            budgets,
             agents: 2,
             dispatch: DispatchOrder::Concurrent,
             terminal_after: None,
@@ -252,6 +265,7 @@ impl Rig {
             dispatch: options.dispatch,
         };
         let host = Host {
+            budgets: options.budgets,
             factory: Rc::new(Factory {
                 bench: bench.clone(),
                 agents: agents

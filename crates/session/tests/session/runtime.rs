@@ -43,7 +43,7 @@ impl Desk {
         step: u64,
         call: Call,
     ) -> Result<Answer, ParticipantError> {
-        block_on(self.route.call(request(serial, epoch, step, call)))
+        block_on(self.route.call(&request(serial, epoch, step, call)))
             .unwrap()
             .outcome
     }
@@ -167,7 +167,8 @@ fn while_an_operation_runs_its_duplicate_is_in_progress_and_others_are_busy() {
     let desk = Desk::initialized();
     desk.bench.arm("world.advance", Fault::Delay(3));
     let (first, codes) = block_on(join(
-        desk.route.call(request(2, "e1", 0, advance("e1", 0, true))),
+        desk.route
+            .call(&request(2, "e1", 0, advance("e1", 0, true))),
         async {
             turns_pass(1).await;
             let mut codes = Vec::new();
@@ -178,7 +179,7 @@ fn while_an_operation_runs_its_duplicate_is_in_progress_and_others_are_busy() {
             ] {
                 codes.push(
                     desk.route
-                        .call(other)
+                        .call(&other)
                         .await
                         .unwrap()
                         .outcome
@@ -201,7 +202,11 @@ fn while_an_operation_runs_its_duplicate_is_in_progress_and_others_are_busy() {
 fn a_lost_reply_resolves_to_one_advance() {
     // The caller goes away; the same operation asked again is answered with what happened.
     let desk = Desk::initialized();
-    let reply = block_on(desk.route.call(request(2, "e1", 0, advance("e1", 0, true)))).unwrap();
+    let reply = block_on(
+        desk.route
+            .call(&request(2, "e1", 0, advance("e1", 0, true))),
+    )
+    .unwrap();
     drop(reply);
     let resolved = desk.ask(2, "e1", 0, advance("e1", 0, true)).unwrap();
     assert_eq!((shown(&resolved).0, desk.advances()), (1, 1));
@@ -230,7 +235,7 @@ fn checks_come_in_order() {
     let mut foreign = request(7, "e1", 0, advance("e1", 0, true));
     foreign.scope.as_mut().unwrap().session_id = id("other");
     assert_eq!(
-        block_on(desk.route.call(foreign))
+        block_on(desk.route.call(&foreign))
             .unwrap()
             .outcome
             .unwrap_err()
@@ -240,7 +245,7 @@ fn checks_come_in_order() {
     let mut scopeless = request(8, "e1", 0, advance("e1", 0, true));
     scopeless.scope = None;
     assert_eq!(
-        block_on(desk.route.call(scopeless))
+        block_on(desk.route.call(&scopeless))
             .unwrap()
             .outcome
             .unwrap_err()
@@ -343,7 +348,8 @@ fn a_killed_participant_is_reached_by_nobody() {
     let desk = Desk::initialized();
     desk.bench.arm("world.advance", Fault::Delay(100));
     let (reply, ()) = block_on(join(
-        desk.route.call(request(2, "e1", 0, advance("e1", 0, true))),
+        desk.route
+            .call(&request(2, "e1", 0, advance("e1", 0, true))),
         async {
             turns_pass(2).await;
             desk.route.kill();
@@ -353,7 +359,7 @@ fn a_killed_participant_is_reached_by_nobody() {
         reply.unwrap_err(),
         TransportError::ReplyLost { reason: None }
     );
-    let later = block_on(desk.route.call(request(3, "e1", 0, Call::Verify {})));
+    let later = block_on(desk.route.call(&request(3, "e1", 0, Call::Verify {})));
     assert_eq!(
         later.unwrap_err(),
         TransportError::RouteGone { reason: None }

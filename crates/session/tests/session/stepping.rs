@@ -200,7 +200,7 @@ fn status_answers_while_a_participant_computes_and_is_no_progress() {
             scope: None,
             call: Call::Status {},
         };
-        match route.call(request).await.unwrap().outcome.unwrap() {
+        match route.call(&request).await.unwrap().outcome.unwrap() {
             Answer::Status(status) => status,
             other => panic!("{other:?}"),
         }

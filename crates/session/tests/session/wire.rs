@@ -84,11 +84,8 @@ fn a_channel_answers_what_the_same_program_answers() {
     let mut served = served();
     let direct = Direct::new(world());
     for request in [hello(), initialize(2), initialize(2), initialize(3)] {
-        let over_channel = served
-            .pool
-            .run_until(served.remote.call(request.clone()))
-            .unwrap();
-        let in_program = futures::executor::block_on(direct.call(request)).unwrap();
+        let over_channel = served.pool.run_until(served.remote.call(&request)).unwrap();
+        let in_program = futures::executor::block_on(direct.call(&request)).unwrap();
         assert_eq!(format!("{over_channel:?}"), format!("{in_program:?}"));
     }
 }
@@ -97,7 +94,7 @@ fn a_channel_answers_what_the_same_program_answers() {
 fn an_artifact_comes_again_as_the_same_artifact() {
     let mut served = served();
     let mut pixels = || -> Artifact {
-        let reply = served.pool.run_until(served.remote.call(initialize(2)));
+        let reply = served.pool.run_until(served.remote.call(&initialize(2)));
         match reply.unwrap().outcome.unwrap() {
             Answer::WorldInitialized(shown) => shown.sensory_views[0].pixels.clone(),
             other => panic!("{other:?}"),
@@ -129,13 +126,13 @@ fn shutting_down_answers_and_ends_the_route() {
             reason: id("finished"),
         },
     };
-    let reply = pool.run_until(remote.call(stop)).unwrap();
+    let reply = pool.run_until(remote.call(&stop)).unwrap();
     assert!(matches!(
         reply.outcome,
         Ok(Answer::Stopping { stopping: true })
     ));
     assert_eq!(pool.run_until(end), ServeEnd::Stopped);
-    let later = pool.run_until(remote.call(hello())).unwrap_err();
+    let later = pool.run_until(remote.call(&hello())).unwrap_err();
     assert_eq!(later, TransportError::RouteGone { reason: None });
 }
 
@@ -152,7 +149,7 @@ fn what_is_no_message_is_answered_and_ends_the_route() {
         .pool
         .run_until(served.coordinator_end.send_bytes(garbage))
         .unwrap();
-    let lost = served.pool.run_until(served.remote.call(hello()));
+    let lost = served.pool.run_until(served.remote.call(&hello()));
     // The answer to the garbage came first, and an answer to nothing is not trusted.
     assert!(
         matches!(&lost, Err(TransportError::ReplyLost { reason: Some(reason) } | TransportError::RouteGone { reason: Some(reason) })
@@ -169,7 +166,7 @@ fn a_participant_that_answers_no_frame_is_gone_by_name() {
         .pool
         .run_until(served.participant_end.send_bytes(endless))
         .unwrap();
-    let lost = served.pool.run_until(served.remote.call(hello()));
+    let lost = served.pool.run_until(served.remote.call(&hello()));
     assert!(
         matches!(&lost, Err(TransportError::ReplyLost { reason: Some(reason) } | TransportError::RouteGone { reason: Some(reason) })
             if reason.contains("4294967295 bytes, the limit is 65536")),
@@ -239,7 +236,8 @@ fn a_decoder_gives_the_same_frames_however_the_bytes_are_cut() {
     let (one, other) = MemoryChannel::pair();
     let mut pool = LocalPool::new();
     let (remote, _driving) = Remote::new(one);
-    let mut call = remote.call(hello());
+    let request = hello();
+    let mut call = remote.call(&request);
     let _ = pool.run_until(async { futures::poll!(&mut call) });
     let frame = pool.run_until(other.receive()).unwrap();
     let artifact = Artifact::seal(vec![1, 2, 3], Artifact::RGBA8);
