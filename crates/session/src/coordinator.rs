@@ -1,11 +1,15 @@
 //! [`Coordinator`]: the one who decides what happens next in a session.
 
+mod admitting;
 pub(crate) mod asking;
+mod batching;
 mod bootstrapping;
 mod checkpointing;
 mod connecting;
 mod own_payloads;
 mod recording;
+mod replacing;
+mod resetting;
 mod resolving;
 mod restoring;
 mod running;
@@ -19,6 +23,7 @@ use std::rc::Rc;
 
 use wellwritten_envelope::{Id, RationalNs, Scope, U64};
 
+pub use resetting::ResetRequest;
 pub use running::RunOptions;
 
 use crate::session_state::{Link, SessionState};
@@ -68,7 +73,6 @@ impl Fault {
 /// and so is stepping while a checkpoint is being written.
 pub struct Coordinator {
     pub(crate) session_id: Id,
-    pub(crate) episode_id: Id,
     pub(crate) dispatch: Cell<DispatchOrder>,
     pub(crate) factory: Rc<dyn ParticipantFactory>,
     pub(crate) clock: Rc<dyn Clock>,
@@ -94,6 +98,10 @@ impl Drop for OperationGuard<'_> {
         let settled = matches!(phase, Phase::Starting | Phase::Failed)
             || phase.committed_boundary().is_some();
         if !settled {
+            // Whoever was being set up or restored may be halfway.
+            if matches!(phase, Phase::Restoring { .. } | Phase::Resetting { .. }) {
+                self.coordinator.taint_all();
+            }
             let message = format!("the {} was abandoned while it ran", self.operation);
             self.coordinator.fail(Fault {
                 participant: None,
@@ -118,16 +126,16 @@ impl Coordinator {
             task,
             dispatch,
         } = composition;
+        let state = SessionState::new(episode_id, epoch, environment_id, agents, task)?;
         let coordinator = Self {
             session_id,
-            episode_id,
             dispatch: Cell::new(dispatch),
             factory: host.factory,
             clock: host.clock,
             budgets: host.budgets,
             store: host.store,
             observer: host.observer,
-            state: RefCell::new(SessionState::new(epoch, environment_id, agents, task)),
+            state: RefCell::new(state),
             running: Cell::new(None),
             next_request: Cell::new(1),
         };
@@ -158,7 +166,7 @@ impl Coordinator {
             .map(|slot| info(&slot.link, Role::Agent, Some(&slot.port_id)));
         Status {
             session_id: self.session_id.clone(),
-            episode_id: self.episode_id.clone(),
+            episode_id: state.episode_id.clone(),
             epoch: state.epoch.clone(),
             phase: state.machine.phase(),
             boundary: state.boundary,
@@ -208,10 +216,13 @@ impl Coordinator {
         self.state.borrow().trace.epochs().cloned().collect()
     }
 
-    /// Names of events under `to`, for [`rebase_trace`](crate::rebase_trace).
+    /// Names of events under `to`, the task's and the executors', for [`rebase_trace`](crate::rebase_trace).
     #[must_use]
     pub fn rebase_ids(&self, to: &Id) -> BTreeMap<Id, Id> {
-        self.state.borrow().task.rebase_ids(to)
+        let state = self.state.borrow();
+        let mut ids = state.task.rebase_ids(to);
+        ids.extend(state.executor_events.rebase_ids(to));
+        ids
     }
 
     /// In which order agents are asked from the next step on.
@@ -294,7 +305,21 @@ impl Coordinator {
 
     /// Changes the phase. Where someone ended the epoch in the meantime, that is the fault.
     pub(crate) fn go(&self, to: Phase) -> Result<(), Fault> {
-        let changed = self.state.borrow_mut().machine.go(to);
+        self.go_and(to, |_| {})
+    }
+
+    /// Changes the phase, and with it what must never be seen to change before or after.
+    pub(crate) fn go_and(
+        &self,
+        to: Phase,
+        along: impl FnOnce(&mut SessionState),
+    ) -> Result<(), Fault> {
+        let mut state = self.state.borrow_mut();
+        let changed = state.machine.go(to);
+        if changed.is_ok() {
+            along(&mut state);
+        }
+        drop(state);
         match changed {
             Ok(change) => {
                 self.emit(SessionEvent::Phase { change });
@@ -323,11 +348,13 @@ impl Coordinator {
         state.failure = Some(record.clone());
         state.observation = None;
         state.pause_requested = false;
+        let aborted = state.admissions.take_all();
         drop(state);
         self.emit(SessionEvent::Phase { change });
         self.emit(SessionEvent::Failure {
             record: record.clone(),
         });
+        self.tell_aborted(aborted);
         SessionError::EpochFailed(Box::new(record))
     }
 
@@ -346,6 +373,15 @@ impl Coordinator {
 
     pub(crate) fn taint(&self, participants: impl IntoIterator<Item = Id>) {
         self.state.borrow_mut().tainted.extend(participants);
+    }
+
+    /// Everyone must be replaced before a restore.
+    pub(crate) fn taint_all(&self) {
+        self.taint(self.links().into_iter().map(|link| link.participant_id));
+    }
+
+    pub(crate) fn episode_id(&self) -> Id {
+        self.state.borrow().episode_id.clone()
     }
 
     /// Records an epoch's name as used by this coordinator.

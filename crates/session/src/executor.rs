@@ -22,6 +22,40 @@ pub struct ExecutorInput<'a> {
     pub brain_time: RationalNs,
 }
 
+/// Something an executor has to tell about a decision. The coordinator names it and puts it before the task's events of
+/// the same boundary.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExecutorEvent {
+    /// What kind of event.
+    pub kind_id: Id,
+    /// More about it.
+    pub payload: Option<TypedValue>,
+}
+
+/// What became of a decision.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Execution {
+    /// The controls.
+    pub intent: ControllerIntent,
+    /// What there is to tell, at most [`Execution::MAX_EVENTS`].
+    pub events: Vec<ExecutorEvent>,
+}
+
+impl Execution {
+    /// Most events of one decision.
+    pub const MAX_EVENTS: usize = 16;
+}
+
+impl From<ControllerIntent> for Execution {
+    /// Controls, and nothing to tell.
+    fn from(intent: ControllerIntent) -> Self {
+        Self {
+            intent,
+            events: Vec::new(),
+        }
+    }
+}
+
 /// Why a decision became no controls, or a state was refused. While stepping, it ends the epoch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -42,10 +76,10 @@ impl ExecutorError {
 
 /// Turns one agent's decisions into controls, run inside the coordinator. It cannot name a port.
 pub trait Executor {
-    /// The controls for one decision.
-    fn apply(&mut self, input: &ExecutorInput<'_>) -> Result<ControllerIntent, ExecutorError>;
+    /// The controls for one decision, and what there is to tell about it.
+    fn apply(&mut self, input: &ExecutorInput<'_>) -> Result<Execution, ExecutorError>;
 
-    /// Its whole state. Never an empty object: "stateless" and "missing" must differ.
+    /// Its whole state, at any time; a reset goes back to the one it had when the session was made. Never an empty object: "stateless" and "missing" must differ.
     fn capture(&self) -> Result<TypedValue, ExecutorError>;
 
     /// Builds the executor that goes on from `state`, checking everything; `self` does not change.
@@ -75,8 +109,9 @@ impl IdentityExecutor {
 }
 
 impl Executor for IdentityExecutor {
-    fn apply(&mut self, input: &ExecutorInput<'_>) -> Result<ControllerIntent, ExecutorError> {
-        input.decision.read().map_err(|error| {
+    fn apply(&mut self, input: &ExecutorInput<'_>) -> Result<Execution, ExecutorError> {
+        let intent: Result<ControllerIntent, _> = input.decision.read();
+        intent.map(Execution::from).map_err(|error| {
             ExecutorError::new(format!(
                 "the decision of {} is not an intent: {error}",
                 input.agent_id

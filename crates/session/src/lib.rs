@@ -56,6 +56,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod admission;
+mod admission_queue;
 mod agent;
 mod answer;
 mod artifact;
@@ -113,6 +115,7 @@ mod typed_value;
 pub mod wire;
 mod worker_status;
 
+pub use admission::{Admission, AdmissionEvent, Admitted};
 pub use agent::{
     Agent, AgentGraph, AgentInitialize, AgentInitialized, AgentProfile, AgentTelemetry, Commit,
     Committed, LearningTelemetry, Prepare, Prepared, Reward, RoleRate, Stimulus,
@@ -129,7 +132,7 @@ pub use controller::{
     AxisRange, AxisSchema, AxisValue, ButtonState, ControlError, ControllerIntent,
     ControllerSchema, PortControl,
 };
-pub use coordinator::{Coordinator, RunOptions};
+pub use coordinator::{Coordinator, ResetRequest, RunOptions};
 pub use declaration_rules::DeclarationError;
 pub use description::Description;
 pub use direct::Direct;
@@ -138,7 +141,9 @@ pub use environment::{
     PortDescriptor, StepResult,
 };
 pub use event_identity::{EventIdentity, EventLedger, EventWatermark};
-pub use executor::{Executor, ExecutorError, ExecutorInput, IdentityExecutor};
+pub use executor::{
+    Execution, Executor, ExecutorError, ExecutorEvent, ExecutorInput, IdentityExecutor,
+};
 pub use hello::{Hello, HelloResult, MAX_MAJORS, PROTOCOL_MAJOR, PROTOCOL_MINOR, WorkerLimits};
 pub use join_all::{BoxedFuture, JoinAll, join_all};
 pub use observation::{

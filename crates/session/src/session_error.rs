@@ -51,6 +51,47 @@ pub enum SessionError {
         /// What does not fit.
         source: DeclarationError,
     },
+    /// An executor's first state cannot be kept, or cannot be gone back to.
+    #[error("the executor of {agent} cannot begin: {reason}")]
+    Executor {
+        /// The agent.
+        agent: Id,
+        /// What the executor said.
+        reason: String,
+    },
+    /// The agent does not support that kind of stimulus.
+    #[error("{agent} does not support stimuli of kind {kind}")]
+    UnsupportedStimulus {
+        /// The agent.
+        agent: Id,
+        /// The kind asked for.
+        kind: Id,
+    },
+    /// A stimulus lasts a finite time above zero.
+    #[error(
+        "a stimulus cannot last {} ms",
+        ryu_js::Buffer::new().format(*duration_ms)
+    )]
+    StimulusDuration {
+        /// The duration asked for, in milliseconds.
+        duration_ms: f64,
+    },
+    /// As many admissions wait for the agent as one step can apply. Retry when a step was taken.
+    #[error("{waiting} stimuli wait for {agent}, the limit is {limit}")]
+    AdmissionsFull {
+        /// The agent.
+        agent: Id,
+        /// How many wait.
+        waiting: usize,
+        /// [`Coordinator::MAX_ADMISSIONS`](crate::Coordinator::MAX_ADMISSIONS).
+        limit: usize,
+    },
+    /// The episode's name was used before.
+    #[error("episode {episode} was used before; a reset begins one under a name that never was")]
+    EpisodeUsed {
+        /// The name asked for.
+        episode: Id,
+    },
     /// There is no such participant.
     #[error("there is no participant {participant}")]
     UnknownParticipant {
@@ -219,22 +260,25 @@ impl SessionError {
             Self::InvalidPhase { .. } | Self::EpisodeOver { .. } | Self::Tainted { .. } => {
                 ErrorCode::InvalidPhase
             }
-            Self::Busy { .. } => ErrorCode::Busy,
+            Self::Busy { .. } | Self::AdmissionsFull { .. } => ErrorCode::Busy,
             Self::Composition { .. }
             | Self::Declaration { .. }
+            | Self::StimulusDuration { .. }
             | Self::EpochName { .. }
             | Self::EpochNumber { .. }
             | Self::NoFreshEpoch { .. } => ErrorCode::InvalidArgument,
             Self::UnknownParticipant { .. } | Self::Identity { .. } => ErrorCode::IdentityMismatch,
             Self::Refused { error, .. } => error.code,
-            Self::NoStore => ErrorCode::Unsupported,
-            Self::CheckpointIdUsed { .. } => ErrorCode::Conflict,
+            Self::NoStore | Self::UnsupportedStimulus { .. } => ErrorCode::Unsupported,
+            Self::CheckpointIdUsed { .. } | Self::EpisodeUsed { .. } => ErrorCode::Conflict,
             Self::StaleEpoch { .. } => ErrorCode::StaleEpoch,
             Self::Incompatible { .. }
             | Self::CoordinatorPayload { .. }
             | Self::Select { .. }
             | Self::Envelope { .. } => ErrorCode::IncompatibleState,
-            Self::Uncapturable { .. } | Self::Encode { .. } => ErrorCode::Internal,
+            Self::Uncapturable { .. } | Self::Encode { .. } | Self::Executor { .. } => {
+                ErrorCode::Internal
+            }
             Self::Store { .. } => ErrorCode::BackendFailure,
             Self::EpochFailed(record) => record.error.code,
         }

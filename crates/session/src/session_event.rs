@@ -5,7 +5,10 @@ use std::rc::Rc;
 use serde::Serialize;
 use wellwritten_envelope::Id;
 
-use crate::{DurableMark, EpisodeRequest, FailureRecord, PhaseChange, RestoreReport, SaveOutcome};
+use crate::{
+    AdmissionEvent, DurableMark, EpisodeRequest, FailureRecord, PhaseChange, RestoreReport,
+    SaveOutcome,
+};
 
 /// One thing that happened, told once.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -56,6 +59,11 @@ pub enum SessionEvent {
     Failure {
         /// Why.
         record: FailureRecord,
+    },
+    /// A stimulus from outside the task reached its next station.
+    Admission {
+        /// Which, of which.
+        admission: AdmissionEvent,
     },
     /// The whole group goes on under a new epoch.
     Restored {

@@ -5,11 +5,12 @@ use std::rc::Rc;
 
 use wellwritten_envelope::{Digest, Id, RationalNs, sort_few_by};
 
+use crate::admission_queue::AdmissionQueue;
 use crate::{
     AgentBinding, AgentProfile, AgentTelemetry, AudioTimeline, CallResolution, Description,
-    DurableMark, EnvironmentDescriptor, EpisodeRequest, Executor, FailureRecord, PhaseMachine,
-    PortBinding, Reply, Request, Task, TickClock, Trace, Transport, TransportError, TypedValue,
-    WorldObservation,
+    DurableMark, EnvironmentDescriptor, EpisodeRequest, EventLedger, Executor, FailureRecord,
+    PhaseMachine, PortBinding, Reply, Request, SessionError, Task, TickClock, Trace, Transport,
+    TransportError, TypedValue, WorldObservation,
 };
 
 /// The route to one incarnation of one participant.
@@ -28,6 +29,8 @@ pub(crate) struct AgentSlot {
     pub link: Link,
     pub port_id: Id,
     pub executor: Box<dyn Executor>,
+    /// The executor's state before it decided anything.
+    pub pristine_executor: TypedValue,
     /// The context the agent retains.
     pub context: Option<TypedValue>,
     pub brain_ticks: u64,
@@ -43,6 +46,8 @@ pub(crate) struct SessionState {
     pub first_epoch: Option<Id>,
     pub epoch: Id,
     pub used_epochs: BTreeSet<Id>,
+    pub episode_id: Id,
+    pub used_episodes: BTreeSet<Id>,
     pub boundary: u64,
     pub committed_world_time: RationalNs,
     pub environment: Link,
@@ -54,8 +59,14 @@ pub(crate) struct SessionState {
     pub observation: Option<WorldObservation>,
     /// Where every declared stream of sound is at the committed boundary, in declared order.
     pub timelines: Vec<AudioTimeline>,
+    /// Of the task.
     pub events_issued: u64,
     pub last_event_step: u64,
+    /// Of the executors.
+    pub executor_events: EventLedger,
+    pub admissions: AdmissionQueue,
+    /// Admissions accepted by this coordinator, over every epoch.
+    pub admitted: u64,
     pub pause_requested: bool,
     pub terminal: Option<EpisodeRequest>,
     pub failure: Option<FailureRecord>,
@@ -112,39 +123,57 @@ impl Link {
     }
 }
 
+impl AgentSlot {
+    fn new(binding: AgentBinding) -> Result<Self, SessionError> {
+        let pristine_executor = binding.executor.capture();
+        Ok(Self {
+            pristine_executor: pristine_executor.map_err(|error| SessionError::Executor {
+                agent: binding.agent_id.clone(),
+                reason: error.to_string(),
+            })?,
+            link: Link::not_built(binding.agent_id),
+            port_id: binding.port_id,
+            executor: binding.executor,
+            context: None,
+            brain_ticks: 0,
+            clock: None,
+            telemetry: None,
+        })
+    }
+}
+
 impl SessionState {
     pub(crate) fn new(
+        episode_id: Id,
         first_epoch: Option<Id>,
         environment_id: Id,
         mut agents: Vec<AgentBinding>,
         task: Box<dyn Task>,
-    ) -> Self {
+    ) -> Result<Self, SessionError> {
         sort_few_by(&mut agents, |left, right| {
             left.agent_id.cmp(&right.agent_id)
         });
         let epoch = first_epoch
             .clone()
             .unwrap_or_else(|| Id::parse("e0").expect("a legal id"));
-        Self {
+        let agents = agents
+            .into_iter()
+            .map(AgentSlot::new)
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
             machine: PhaseMachine::starting(),
             first_epoch,
+            executor_events: EventLedger::new(epoch.clone()),
+            admissions: AdmissionQueue::default(),
+            admitted: 0,
             epoch,
             used_epochs: BTreeSet::new(),
+            used_episodes: BTreeSet::from([episode_id.clone()]),
+            episode_id,
             boundary: 0,
             committed_world_time: RationalNs::ZERO,
             environment: Link::not_built(environment_id),
-            agents: agents
-                .into_iter()
-                .map(|binding| AgentSlot {
-                    link: Link::not_built(binding.agent_id),
-                    port_id: binding.port_id,
-                    executor: binding.executor,
-                    context: None,
-                    brain_ticks: 0,
-                    clock: None,
-                    telemetry: None,
-                })
-                .collect(),
+            agents,
             task,
             progress: None,
             observation: None,
@@ -164,7 +193,7 @@ impl SessionState {
             lag_ns: 0,
             incarnations: 0,
             resolutions: Vec::new(),
-        }
+        })
     }
 
     pub(crate) fn links(&self) -> Vec<Link> {

@@ -22,6 +22,9 @@ pub trait SessionStore {
     /// Chooses a generation to restore.
     async fn select(&self, selection: &Selection) -> Result<Selected, SelectError>;
 
+    /// Whether a generation of that episode is stored.
+    async fn is_episode_used(&self, session_id: &Id, episode_id: &Id) -> bool;
+
     /// Whether an epoch's name must be taken as used.
     async fn is_epoch_used(&self, epoch: &Id) -> bool;
 
@@ -50,6 +53,13 @@ impl<M: StoreMedium> SessionStore for Mutex<Store<M>> {
 
     async fn select(&self, selection: &Selection) -> Result<Selected, SelectError> {
         self.lock().await.select(selection).await
+    }
+
+    async fn is_episode_used(&self, session_id: &Id, episode_id: &Id) -> bool {
+        let store = self.lock().await;
+        store
+            .generations()
+            .any(|one| (&one.session_id, &one.episode_id) == (session_id, episode_id))
     }
 
     async fn is_epoch_used(&self, epoch: &Id) -> bool {

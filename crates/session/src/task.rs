@@ -143,7 +143,8 @@ impl TaskError {
 ///
 /// Called exactly once for each transition, after the world moved and was verified, before any agent commits.
 pub trait Task {
-    /// Starts the game at boundary 0 under an epoch.
+    /// Starts the game at boundary 0 under an epoch, at the beginning of every episode: nothing of an earlier one
+    /// remains.
     fn bootstrap(
         &mut self,
         epoch: &Id,

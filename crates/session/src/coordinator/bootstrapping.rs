@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wellwritten_envelope::{Id, RationalNs};
-use wellwritten_store::CommitError;
+use wellwritten_store::{CommitError, EpochHistory};
 
 use crate::audio_rules::fresh_timelines;
 use crate::coordinator::Fault;
@@ -12,8 +12,8 @@ use crate::observation_rules::{check_installed, check_telemetry};
 use crate::session_state::Link;
 use crate::{
     AgentInitialize, AgentInitialized, Answer, Call, Composition, Coordinator,
-    EnvironmentInitialize, ErrorCode, Phase, RequestId, SensoryInput, SessionError, SessionStore,
-    Status, TaskEvent, TickClock, TypedValue, WorldObservation,
+    EnvironmentInitialize, ErrorCode, EventLedger, Phase, RequestId, SensoryInput, SessionError,
+    SessionStore, Status, TaskEvent, TickClock, TypedValue, WorldObservation,
 };
 
 /// One agent's initialization, answered.
@@ -31,7 +31,10 @@ impl Coordinator {
         }
         let epoch = self.claim_first_epoch().await?;
         self.adopt_epoch(&epoch);
-        self.start(epoch).await.map_err(|fault| self.fail(fault))?;
+        let episode_id = self.episode_id();
+        self.start(epoch, &episode_id)
+            .await
+            .map_err(|fault| self.fail(fault))?;
         drop(guard);
         Ok(self.status())
     }
@@ -41,7 +44,7 @@ impl Coordinator {
         let asked = self.state.borrow().first_epoch.clone();
         let epoch = match (&asked, &self.store) {
             (Some(epoch), _) => epoch.clone(),
-            (None, Some(store)) => self.unused_epoch(&**store, first_of('e')).await?,
+            (None, Some(_)) => self.unused_epoch(first_of('e')).await?,
             (None, None) => Id::parse("e1").expect("a legal id"),
         };
         Self::check_epoch_name(&epoch)?;
@@ -74,22 +77,26 @@ impl Coordinator {
     }
 
     /// The next epoch name after `current` that was never used; of another stem where that one has run out of names.
-    pub(crate) async fn unused_epoch(
-        &self,
-        store: &dyn SessionStore,
-        current: Id,
-    ) -> Result<Id, SessionError> {
+    pub(crate) async fn unused_epoch(&self, current: Id) -> Result<Id, SessionError> {
         let used = self.used_epochs();
         for stem in std::iter::once(current.clone()).chain(('e'..='z').map(first_of)) {
-            let mut next = store.next_epoch_after(&stem).await;
+            let mut next = self.next_epoch_after(&stem).await;
             while let Some(epoch) = next.take_if(|epoch| used.contains(epoch)) {
-                next = store.next_epoch_after(&epoch).await;
+                next = self.next_epoch_after(&epoch).await;
             }
             if let Some(epoch) = next.filter(|epoch| Self::check_epoch_name(epoch).is_ok()) {
                 return Ok(epoch);
             }
         }
         Err(SessionError::NoFreshEpoch { epoch: current })
+    }
+
+    /// The next name that no store knows of, where there is none: the next there is.
+    async fn next_epoch_after(&self, epoch: &Id) -> Option<Id> {
+        match &self.store {
+            Some(store) => store.next_epoch_after(epoch).await,
+            None => EpochHistory::default().next_after(epoch),
+        }
     }
 
     /// Refuses a name too long to build others from, and one that ends in a number so high that names after it would
@@ -117,11 +124,12 @@ impl Coordinator {
         Ok(())
     }
 
-    async fn start(&self, epoch: Id) -> Result<(), Fault> {
+    /// Sets everyone up for an episode and stands at `Ready(0)`.
+    pub(crate) async fn start(&self, epoch: Id, episode_id: &Id) -> Result<(), Fault> {
         let mut kept = Vec::new();
         let environment = self.state.borrow().environment.clone();
         let (request_id, observation) = self
-            .initialize_world(&environment)
+            .initialize_world(&environment, episode_id)
             .await
             .map_err(Unanswered::into_fault)?;
         kept.push((environment.clone(), request_id));
@@ -154,15 +162,18 @@ impl Coordinator {
                 .map(|(link, begun)| (link, begun.request_id)),
         );
         self.acknowledge(&kept).await;
-        self.go(Phase::Ready { boundary: 0 })
+        self.go_and(Phase::Ready { boundary: 0 }, |state| {
+            state.episode_id = episode_id.clone();
+        })
     }
 
     async fn initialize_world(
         &self,
         link: &Link,
+        episode_id: &Id,
     ) -> Result<(RequestId, WorldObservation), Unanswered> {
         let call = Call::InitializeEnvironment(EnvironmentInitialize {
-            episode_id: self.episode_id.clone(),
+            episode_id: episode_id.clone(),
             port_bindings: self.state.borrow().bindings(),
         });
         let request_id = self.next_request_id();
@@ -205,6 +216,7 @@ impl Coordinator {
         check_events(&begun.events, 0)?;
         state.events_issued = begun.events.len() as u64;
         state.last_event_step = 0;
+        state.executor_events = EventLedger::new(epoch.clone());
         state.progress = Some(begun.progress);
         Ok(begun.contexts)
     }

@@ -42,7 +42,11 @@ impl Coordinator {
         Ok(())
     }
 
-    async fn connect(&self, participant_id: &Id, role: Role) -> Result<Link, SessionError> {
+    pub(super) async fn connect(
+        &self,
+        participant_id: &Id,
+        role: Role,
+    ) -> Result<Link, SessionError> {
         let incarnation_id = {
             let mut state = self.state.borrow_mut();
             state.incarnations += 1;
@@ -97,7 +101,7 @@ impl Coordinator {
     }
 
     /// The declared ports must be exactly the assigned ones, and every declaration within its bounds.
-    fn check_descriptions(&self, links: &[Link]) -> Result<(), SessionError> {
+    pub(super) fn check_descriptions(&self, links: &[Link]) -> Result<(), SessionError> {
         let refuse = |reason: String| Err(SessionError::Composition { reason });
         let descriptor = links[0].descriptor();
         let declarations = std::iter::once(check_environment(descriptor))

@@ -11,9 +11,10 @@ use crate::audio_rules;
 use crate::session_error::PayloadFault;
 use crate::session_state::SessionState;
 use crate::state_payload::{PayloadHeader, PayloadKind, StatePayload};
+use crate::stimulus_rules::check_stimuli;
 use crate::{
-    AudioPosition, AudioTimeline, Coordinator, EpisodeRequest, EventWatermark, Executor,
-    RestoredTask, SessionError, Task, TickClock, TypedValue,
+    Admission, AudioPosition, AudioTimeline, Coordinator, EpisodeRequest, EventLedger,
+    EventWatermark, Executor, RestoredTask, SessionError, Stimulus, Task, TickClock, TypedValue,
 };
 
 /// Payload of the task's ledger.
@@ -47,6 +48,9 @@ struct CoordinatorRecord {
     progress: TypedValue,
     terminal: Option<EpisodeRequest>,
     audio_positions: Vec<AudioPosition>,
+    executor_events_issued: U64,
+    last_executor_event_step: U64,
+    admissions: Vec<Admission>,
     agents: Vec<AgentRow>,
 }
 
@@ -68,6 +72,9 @@ pub(crate) struct RestoredCoordinator {
     pub events_issued: u64,
     /// In the order of the descriptor's streams.
     pub timelines: Vec<AudioTimeline>,
+    pub executor_events: EventLedger,
+    /// Stimuli that wait, in the order of their acceptance.
+    pub admissions: Vec<Admission>,
     /// By agent id.
     pub agents: Vec<RestoredAgent>,
 }
@@ -244,6 +251,10 @@ impl Coordinator {
             });
         }
         let positions = record.audio_positions.iter();
+        let executor_events = EventWatermark {
+            issued: record.executor_events_issued.0,
+            last_source_step: record.last_executor_event_step.0,
+        };
         Ok(RestoredCoordinator {
             task: task.task,
             inspection,
@@ -254,6 +265,12 @@ impl Coordinator {
             timelines: positions
                 .map(|position| AudioTimeline::restored(position.next_sample.0))
                 .collect(),
+            executor_events: state.executor_events.restored(
+                new_epoch.clone(),
+                step,
+                executor_events,
+            ),
+            admissions: record.admissions,
             agents,
         })
     }
@@ -273,6 +290,7 @@ fn record_of(state: &SessionState) -> CoordinatorRecord {
             .remainder(),
         context: slot.context.clone().expect("a running agent has a context"),
     });
+    let executor_events = state.executor_events.watermark();
     CoordinatorRecord {
         committed_step: U64(state.boundary),
         world_time: state.committed_world_time,
@@ -284,6 +302,9 @@ fn record_of(state: &SessionState) -> CoordinatorRecord {
             .expect("a running session has progress"),
         terminal: state.terminal.clone(),
         audio_positions: audio_rules::positions(state.environment.descriptor(), &state.timelines),
+        executor_events_issued: U64(executor_events.issued),
+        last_executor_event_step: U64(executor_events.last_source_step),
+        admissions: state.admissions.waiting().to_vec(),
         agents: rows.collect(),
     }
 }
@@ -344,6 +365,15 @@ fn check_record(
         ),
         &streams(&mut declared.iter().map(|stream| &stream.stream_id)),
     )?;
+    check_admissions(&record.admissions, state).map_err(|reason| rejected(payload, reason))?;
+    let (issued, last) = (
+        record.executor_events_issued,
+        record.last_executor_event_step,
+    );
+    if last > record.committed_step || (issued.0 == 0) != (last.0 == 0) {
+        let reason = format!("{issued} events of executors, the last at boundary {last}");
+        return Err(rejected(payload, reason));
+    }
     check(
         "agents",
         &record.agents.len().to_string(),
@@ -379,6 +409,35 @@ fn check_record(
         )?;
     }
     Ok(())
+}
+
+/// What waits must be what could have been accepted.
+fn check_admissions(admissions: &[Admission], state: &SessionState) -> Result<(), String> {
+    for slot in &state.agents {
+        let agent = &slot.link.participant_id;
+        let stimuli: Vec<Stimulus> = admissions
+            .iter()
+            .filter(|one| one.agent_id == *agent)
+            .map(Admission::stimulus)
+            .collect();
+        check_stimuli(&stimuli, &slot.link.profile().graph)
+            .map_err(|error| format!("what waits for {agent}: {error}"))?;
+    }
+    let stray = admissions.iter().enumerate().find(|(index, one)| {
+        let known = state
+            .agents
+            .iter()
+            .any(|slot| slot.link.participant_id == one.agent_id);
+        let earlier = &admissions[..*index];
+        !known || earlier.iter().any(|it| it.admission_id == one.admission_id)
+    });
+    match stray {
+        Some((_, one)) => Err(format!(
+            "{} waits twice, or for nobody there is: {}",
+            one.admission_id, one.agent_id
+        )),
+        None => Ok(()),
+    }
 }
 
 fn read<T: DeserializeOwned>(

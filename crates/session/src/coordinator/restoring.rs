@@ -10,9 +10,9 @@ use crate::coordinator::checkpointing::{SCHEDULER, port_map};
 use crate::coordinator::own_payloads::RestoredCoordinator;
 use crate::session_state::Link;
 use crate::{
-    AbandonedSteps, AgentProfile, Coordinator, DurableMark, Phase, RequestId, RestoreReport,
-    RestoreRequest, Role, SessionError, SessionEvent, SessionStore, SkippedGeneration,
-    WorldObservation,
+    AbandonedSteps, AdmissionEvent, Admitted, AgentProfile, Coordinator, DurableMark, Phase,
+    RequestId, RestoreReport, RestoreRequest, Role, SessionError, SessionEvent, SessionStore,
+    SkippedGeneration, WorldObservation,
 };
 
 impl Coordinator {
@@ -34,7 +34,7 @@ impl Coordinator {
                 participants: tainted,
             });
         }
-        let to_epoch = self.fresh_epoch(&*store, request.epoch.as_ref()).await?;
+        let to_epoch = self.fresh_epoch(request.epoch.as_ref()).await?;
         let selected = self.select(&*store, &request).await?;
         let envelope = decode(&selected.bytes)?;
         self.compare_identity(&envelope.manifest)?;
@@ -56,15 +56,14 @@ impl Coordinator {
     }
 
     /// The epoch to go on under: the one asked for, if it was never used, or the next that was not.
-    async fn fresh_epoch(
-        &self,
-        store: &dyn SessionStore,
-        asked: Option<&Id>,
-    ) -> Result<Id, SessionError> {
-        let used = self.used_epochs();
+    pub(crate) async fn fresh_epoch(&self, asked: Option<&Id>) -> Result<Id, SessionError> {
         if let Some(epoch) = asked {
             Self::check_epoch_name(epoch)?;
-            if used.contains(epoch) || store.is_epoch_used(epoch).await {
+            let is_stored = match &self.store {
+                Some(store) => store.is_epoch_used(epoch).await,
+                None => false,
+            };
+            if is_stored || self.used_epochs().contains(epoch) {
                 return Err(SessionError::StaleEpoch {
                     epoch: epoch.clone(),
                 });
@@ -72,7 +71,7 @@ impl Coordinator {
             return Ok(epoch.clone());
         }
         let current = self.state.borrow().epoch.clone();
-        self.unused_epoch(store, current).await
+        self.unused_epoch(current).await
     }
 
     /// The named generation of this session, or the newest of this session that is compatible with it. Where none is
@@ -97,7 +96,7 @@ impl Coordinator {
         }
         let narrow = Selection {
             filter: GenerationFilter {
-                episode_id: Some(self.episode_id.clone()),
+                episode_id: Some(self.episode_id()),
                 compatibility_digest: running.as_ref().map(compatibility_digest),
                 ..of_session
             },
@@ -129,7 +128,7 @@ impl Coordinator {
         same(
             "episodeId",
             manifest.episode_id.to_string(),
-            self.episode_id.to_string(),
+            state.episode_id.to_string(),
         )?;
         same(
             "schedulerId",
@@ -244,13 +243,13 @@ impl Coordinator {
         {
             Ok(activated) => activated,
             Err(fault) => {
-                self.taint(links.iter().map(|link| link.participant_id.clone()));
+                self.taint_all();
                 return Err(self.fail(fault));
             }
         };
         let installed = self.install(manifest, to_epoch, restored, observation);
         if let Err(fault) = installed {
-            self.taint(links.iter().map(|link| link.participant_id.clone()));
+            self.taint_all();
             return Err(self.fail(fault));
         }
         self.acknowledge(&kept).await;
@@ -296,6 +295,7 @@ impl Coordinator {
         state.terminal = restored.terminal;
         state.last_event_step = restored.last_event_step;
         state.events_issued = restored.events_issued;
+        state.executor_events = restored.executor_events;
         state.boundary = boundary;
         state.committed_world_time = manifest.world_time;
         state.observation = Some(observation);
@@ -310,8 +310,20 @@ impl Coordinator {
         state
             .trace
             .restore(&manifest.source_scope.epoch, boundary, to_epoch.clone());
+        for admission in &restored.admissions {
+            state.admissions.push(admission.clone());
+        }
         drop(state);
         self.emit(SessionEvent::Phase { change });
+        for admission in restored.admissions {
+            self.tell(AdmissionEvent::Accepted {
+                admitted: Admitted {
+                    admission,
+                    epoch: to_epoch.clone(),
+                    earliest_step: boundary,
+                },
+            });
+        }
         Ok(())
     }
 }

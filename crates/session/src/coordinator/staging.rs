@@ -67,7 +67,7 @@ impl Coordinator {
             return StagedState::World(StagedWorld {
                 boundary,
                 world_time: manifest.world_time,
-                episode_id: self.episode_id.clone(),
+                episode_id: self.episode_id(),
                 inspection_digest: restored.inspection.digest(),
                 audio: audio_rules::positions(
                     self.state.borrow().environment.descriptor(),

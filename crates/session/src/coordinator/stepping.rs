@@ -1,7 +1,5 @@
 //! One transition: prepare all, one batch, one advance, one judgement, commit all.
 
-use std::collections::BTreeMap;
-
 use wellwritten_envelope::{Id, RationalNs};
 
 use crate::coordinator::Fault;
@@ -12,9 +10,10 @@ use crate::observation_rules::{check_telemetry, check_transition};
 use crate::session_state::Link;
 use crate::stimulus_rules::{check_rewards, check_stimuli};
 use crate::{
-    Advance, Answer, AudioTimeline, Call, Commit, Coordinator, ErrorCode, Evaluation,
-    ExecutorInput, Phase, PortControl, Prepare, Prepared, RequestId, SessionError, SessionEvent,
-    StepResult, TraceRecord, Transition, TypedValue, WorldObservation, join_all,
+    Admission, AdmissionEvent, Advance, Answer, AudioTimeline, Call, Commit, Coordinator,
+    ErrorCode, Evaluation, Phase, PortControl, Prepare, Prepared, RequestId, SessionError,
+    SessionEvent, StepResult, Stimulus, TraceRecord, Transition, TypedValue, WorldObservation,
+    join_all,
 };
 
 /// A transition that everyone has committed, to be adopted as a whole.
@@ -22,7 +21,9 @@ struct Transitioned {
     next: u64,
     observation: WorldObservation,
     timelines: Vec<AudioTimeline>,
+    /// With the executors' events before the task's.
     evaluation: Evaluation,
+    task_events: usize,
     committing: Vec<Committing>,
     record: TraceRecord,
 }
@@ -93,14 +94,19 @@ impl Coordinator {
                 "the last boundary there is has been reached",
             )
         })?;
-        self.go(Phase::Preparing { boundary })?;
+        self.go_and(Phase::Preparing { boundary }, |state| {
+            state.admissions.freeze();
+        })?;
         let preparing = self.prepare_all(boundary).await?;
         self.go(Phase::Applying { boundary })?;
-        let batch = self.batch(boundary, &preparing)?;
+        let (batch, told) = self.batch(boundary, next, &preparing)?;
         let (advance_request_id, result) = self.advance(boundary, &batch).await?;
         self.go(Phase::Observing { boundary: next })?;
         let timelines = self.check_result(boundary, next, &batch, &result)?;
-        let evaluation = self.evaluate(boundary, next, &batch.controls, &result.observation)?;
+        let mut evaluation = self.evaluate(boundary, &batch.controls, &result.observation)?;
+        let task_events = evaluation.events.len();
+        evaluation.events.splice(..0, told);
+        check_events(&evaluation.events, next)?;
         self.go(Phase::Committing { boundary })?;
         let committing = self
             .commit_all(boundary, next, &preparing, &result.observation, &evaluation)
@@ -123,6 +129,7 @@ impl Coordinator {
             observation: result.observation,
             timelines,
             evaluation,
+            task_events,
             committing,
             record,
         })
@@ -131,7 +138,7 @@ impl Coordinator {
     /// Phase A.
     async fn prepare_all(&self, boundary: u64) -> Result<Vec<Preparing>, Fault> {
         let interval = self.state.borrow().environment.descriptor().step_duration;
-        let agents: Vec<(Link, TypedValue)> = {
+        let agents: Vec<(Link, TypedValue, Vec<Stimulus>)> = {
             let state = self.state.borrow();
             let context = |context: &Option<TypedValue>| {
                 context.clone().expect("a running agent has a context")
@@ -139,20 +146,28 @@ impl Coordinator {
             state
                 .agents
                 .iter()
-                .map(|slot| (slot.link.clone(), context(&slot.context)))
+                .map(|slot| {
+                    let cut = state.admissions.cut_of(&slot.link.participant_id);
+                    (slot.link.clone(), context(&slot.context), cut)
+                })
                 .collect()
         };
         let questions = agents
             .iter()
-            .map(|(link, context)| {
-                Box::pin(self.prepare(link, context, boundary, interval)) as Asking<'_, Preparing>
+            .map(|(link, context, cut)| {
+                let prepare = Prepare {
+                    interval,
+                    decision_context_digest: context.digest(),
+                    pre_step_stimulations: cut.clone(),
+                };
+                Box::pin(self.prepare(link, prepare, boundary)) as Asking<'_, Preparing>
             })
             .collect();
         let prepared = self
             .in_order(questions)
             .await
             .map_err(Unanswered::into_fault)?;
-        for (preparing, (link, _)) in prepared.iter().zip(&agents) {
+        for (preparing, (link, ..)) in prepared.iter().zip(&agents) {
             self.check_prepared(link, &preparing.prepared, interval)?;
         }
         Ok(prepared)
@@ -161,16 +176,11 @@ impl Coordinator {
     async fn prepare(
         &self,
         link: &Link,
-        context: &TypedValue,
+        prepare: Prepare,
         boundary: u64,
-        interval: RationalNs,
     ) -> Result<Preparing, Unanswered> {
         let request_id = self.next_request_id();
-        let call = Call::Prepare(Prepare {
-            interval,
-            decision_context_digest: context.digest(),
-            pre_step_stimulations: Vec::new(),
-        });
+        let call = Call::Prepare(prepare);
         match self
             .ask(link, request_id, Some(self.scope(boundary)), call)
             .await?
@@ -219,67 +229,6 @@ impl Coordinator {
         }
         slot.brain_ticks = brain_ticks;
         Ok(())
-    }
-
-    /// Phase B: one complete batch, in the order of the descriptor's ports.
-    fn batch(&self, boundary: u64, preparing: &[Preparing]) -> Result<Advance, Fault> {
-        let scope = self.scope(boundary);
-        let mut state = self.state.borrow_mut();
-        let state = &mut *state;
-        let inspection = &state
-            .observation
-            .as_ref()
-            .expect("a running session has an observation")
-            .inspection;
-        let progress = state
-            .progress
-            .as_ref()
-            .expect("a running session has progress");
-        let mut by_port: BTreeMap<Id, PortControl> = BTreeMap::new();
-        for (slot, preparing) in state.agents.iter_mut().zip(preparing) {
-            let agent_id = &slot.link.participant_id;
-            let brain_time = slot
-                .link
-                .profile()
-                .tick_duration
-                .checked_mul_u64(slot.brain_ticks);
-            let input = ExecutorInput {
-                scope: &scope,
-                agent_id,
-                decision: &preparing.prepared.decision,
-                inspection,
-                progress,
-                brain_time: brain_time
-                    .map_err(|error| Fault::inside(ErrorCode::Internal, error.to_string()))?,
-            };
-            let intent = slot.executor.apply(&input).map_err(|error| {
-                Fault::broken(
-                    agent_id,
-                    ErrorCode::InvalidArgument,
-                    format!("its executor: {error}"),
-                )
-            })?;
-            by_port.insert(slot.port_id.clone(), intent.on_port(slot.port_id.clone()));
-        }
-        let mut controls = Vec::with_capacity(by_port.len());
-        for port in &state.environment.descriptor().ports {
-            let control = by_port.remove(&port.port_id).ok_or_else(|| {
-                Fault::inside(
-                    ErrorCode::IdentityMismatch,
-                    format!("nobody drives port {}", port.port_id),
-                )
-            })?;
-            port.controls.check(&control.intent()).map_err(|error| {
-                Fault::inside(
-                    ErrorCode::InvalidArgument,
-                    format!("port {}: {error}", port.port_id),
-                )
-            })?;
-            controls.push(control);
-        }
-        let batch_id = Id::parse(&format!("batch-{}-{boundary}", scope.epoch))
-            .map_err(|error| Fault::inside(ErrorCode::Internal, error.to_string()))?;
-        Ok(Advance { batch_id, controls })
     }
 
     async fn advance(
@@ -362,7 +311,6 @@ impl Coordinator {
     fn evaluate(
         &self,
         boundary: u64,
-        next: u64,
         controls: &[PortControl],
         observation: &WorldObservation,
     ) -> Result<Evaluation, Fault> {
@@ -394,7 +342,6 @@ impl Coordinator {
                 "the task judged other agents than there are",
             ));
         }
-        check_events(&evaluation.events, next)?;
         for (slot, outcome) in state.agents.iter().zip(evaluation.outcomes.values()) {
             let of_task = |error| Fault {
                 participant: None,
@@ -491,6 +438,7 @@ impl Coordinator {
             observation,
             timelines,
             mut evaluation,
+            task_events,
             committing,
             record,
         } = transitioned;
@@ -508,14 +456,15 @@ impl Coordinator {
         state.observation = Some(observation);
         state.timelines = timelines;
         state.progress = Some(evaluation.progress);
-        state.events_issued += evaluation.events.len() as u64;
-        if !evaluation.events.is_empty() {
+        state.events_issued += task_events as u64;
+        if task_events > 0 {
             state.last_event_step = next;
         }
         state.terminal = evaluation.episode_request;
         state.advances += 1;
         state.trace.push(record);
         let (epoch, terminal) = (state.epoch.clone(), state.terminal.clone());
+        let applied = state.admissions.take_applied();
         drop(state);
         self.emit(SessionEvent::Phase { change });
         self.emit(SessionEvent::Boundary {
@@ -523,6 +472,12 @@ impl Coordinator {
             boundary: next,
             terminal,
         });
+        for Admission { admission_id, .. } in applied {
+            self.tell(AdmissionEvent::Applied {
+                admission_id,
+                boundary: next,
+            });
+        }
         Ok(next)
     }
 }

@@ -1,0 +1,114 @@
+//! A new episode: the whole group built and set up anew.
+
+use wellwritten_envelope::Id;
+
+use crate::coordinator::Fault;
+use crate::{Coordinator, Executor, ParticipantError, Phase, SessionError, Status};
+
+/// What begins with a reset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResetRequest {
+    /// The episode; no episode of this session had the name before.
+    pub episode_id: Id,
+    /// The epoch to begin under; the next unused one where none is named.
+    pub epoch: Option<Id>,
+}
+
+impl Coordinator {
+    /// Ends the episode and begins another, from `Paused(k)` to `Ready(0)`. Nobody is reset alone: it is the whole group.
+    ///
+    /// - *Retained*: session, composition, who drives which port, seeds, dispatch order, the store with every checkpoint
+    ///   of earlier episodes, the names of episodes and epochs used, and the counts of transitions and late steps.
+    /// - *Cleared*: boundary, world time, every sound's position (all zero); the task, which begins again; executors, which
+    ///   are what they were before the first episode; trace; durable mark; the word that the episode is over; a pause
+    ///   that was asked for; stimuli that wait, which are aborted.
+    /// - *Warmed and recalibrated*: world and agents are built anew under new incarnations, and each agent warms up and
+    ///   calibrates as at a bootstrap. Nothing learned is carried over. The participants that were are cut off: what they
+    ///   still answer reaches nobody.
+    ///
+    /// A refusal (another phase, a name used before) changes nothing. From `Resetting` on, whatever goes wrong ends the
+    /// new epoch: the session is failed, in the episode it was in, and every participant must be replaced before a
+    /// restore from one of that episode's checkpoints.
+    pub async fn reset(&self, request: ResetRequest) -> Result<Status, SessionError> {
+        let guard = self.begin("reset")?;
+        let Phase::Paused { boundary } = self.phase() else {
+            return Err(self.refuse_phase("reset"));
+        };
+        let ResetRequest { episode_id, epoch } = request;
+        self.require_fresh_episode(&episode_id).await?;
+        let epoch = self.fresh_epoch(epoch.as_ref()).await?;
+        let executors = self.pristine_executors()?;
+        if let Some(store) = self.store.clone() {
+            self.claim_epoch(&*store, &epoch).await?;
+        }
+        self.leave_episode(boundary, &episode_id, &epoch)
+            .map_err(|fault| self.fail(fault))?;
+        let begun = async {
+            self.connect_all().await.map_err(|error| {
+                let message = format!("a participant was not built anew: {error}");
+                Fault {
+                    participant: error.participant().cloned(),
+                    error: ParticipantError::uncertain(error.code(), message),
+                }
+            })?;
+            for (slot, executor) in self.state.borrow_mut().agents.iter_mut().zip(executors) {
+                slot.executor = executor;
+            }
+            self.start(epoch, &episode_id).await
+        };
+        if let Err(fault) = begun.await {
+            self.taint_all();
+            return Err(self.fail(fault));
+        }
+        drop(guard);
+        Ok(self.status())
+    }
+
+    async fn require_fresh_episode(&self, episode_id: &Id) -> Result<(), SessionError> {
+        let is_used = self.state.borrow().used_episodes.contains(episode_id);
+        let is_stored = match &self.store {
+            Some(store) => store.is_episode_used(&self.session_id, episode_id).await,
+            None => false,
+        };
+        if is_used || is_stored {
+            return Err(SessionError::EpisodeUsed {
+                episode: episode_id.clone(),
+            });
+        }
+        Ok(())
+    }
+
+    /// The executors as they were before anything was decided.
+    fn pristine_executors(&self) -> Result<Vec<Box<dyn Executor>>, SessionError> {
+        let state = self.state.borrow();
+        let slots = state.agents.iter();
+        slots
+            .map(|slot| {
+                slot.executor
+                    .restored(&slot.pristine_executor)
+                    .map_err(|error| SessionError::Executor {
+                        agent: slot.link.participant_id.clone(),
+                        reason: error.to_string(),
+                    })
+            })
+            .collect()
+    }
+
+    /// Leaves everything of the old episode behind, so that nothing of it is ever taken for the new one's.
+    fn leave_episode(&self, boundary: u64, episode_id: &Id, epoch: &Id) -> Result<(), Fault> {
+        self.go(Phase::Resetting { boundary })?;
+        self.adopt_epoch(epoch);
+        let mut state = self.state.borrow_mut();
+        state.used_episodes.insert(episode_id.clone());
+        state.observation = None;
+        state.timelines.clear();
+        state.terminal = None;
+        state.durable = None;
+        state.pause_requested = false;
+        state.trace.begin(epoch.clone(), 0);
+        let aborted = state.admissions.take_all();
+        drop(state);
+        self.tell_aborted(aborted);
+        Ok(())
+    }
+}
