@@ -105,6 +105,8 @@ mod state_payload;
 mod status;
 mod stimulus_rules;
 mod task;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod tick_clock;
 mod trace;
 mod trace_compare;
