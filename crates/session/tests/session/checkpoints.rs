@@ -54,10 +54,10 @@ fn it_is_refused_anywhere_but_a_committed_boundary() {
 fn bytes_that_do_not_read_cleanly_refuse_checkpoint_and_step_with_the_report() {
     let rig = Rig::ready();
     rig.steps(2);
-    rig.bench.is_world_dirty.set(true);
+    rig.bench.dirty_the_world();
     let before = rig.session.status();
     let report =
-        serde_json::json!({"buffer": "field", "start": 0, "end": 8, "root": "invalid shader"});
+        serde_json::json!({"buffer": "field", "start": 0, "end": 8, "root": "a planned fault"});
     rig.bench.logged();
 
     let error = block_on(rig.session.checkpoint(None)).unwrap_err();

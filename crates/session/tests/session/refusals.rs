@@ -170,7 +170,7 @@ fn compose(agents: &[(&str, &str)], epoch: Option<&str>) -> Result<Coordinator, 
         budgets: wellwritten_session::CallBudgets::default(),
         factory: Rc::new(Factory {
             bench,
-            agents: agents.iter().map(|(agent, _)| (id(agent), 7)).collect(),
+            agents: agents.len(),
         }),
         clock: Rc::new(ManualClock::default()),
         store: None,

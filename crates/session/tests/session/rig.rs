@@ -9,15 +9,16 @@ use std::task::Poll;
 use async_trait::async_trait;
 use futures::executor::block_on;
 use futures::lock::Mutex;
+use wellwritten_counter::{AGENTS, FaultKind, FaultPoint, Faults};
 use wellwritten_session::{
     AgentBinding, Artifact, CallBudgets, Clock, Composition, Coordinator, Digest, Direct,
-    DispatchOrder, ErrorCode, Host, Id, IdentityExecutor, MutationCertainty, ParticipantError,
-    ParticipantFactory, SessionEvent, SessionStore, Transport,
+    DispatchOrder, ErrorCode, Host, Id, IdentityExecutor, ParticipantError, ParticipantFactory,
+    SessionEvent, SessionStore, Transport,
 };
 use wellwritten_store::testing::SimulatedMedium;
 use wellwritten_store::{Store, StoreConfig};
 
-use crate::agent::LcgAgent;
+use crate::agent::WatchedAgent;
 use crate::task::CounterTask;
 use crate::world::CounterWorld;
 
@@ -26,7 +27,7 @@ pub fn id(text: &str) -> Id {
 }
 
 /// What happens at a named point such as `fly-a.commit`, once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Fault {
     /// It refuses; nothing changed.
     Refuse(ErrorCode),
@@ -35,69 +36,67 @@ pub enum Fault {
     /// It dies before it answers.
     Die,
     /// It takes this many turns.
-    Delay(usize),
+    Delay(u32),
 }
 
 /// Shared between a test and the participants of its session.
 #[derive(Default)]
 pub struct Bench {
-    pub faults: RefCell<BTreeMap<String, Fault>>,
+    /// What will go wrong.
+    pub planned: Rc<Faults>,
+    /// Where participants will die.
+    pub deaths: RefCell<Vec<String>>,
     pub log: RefCell<Vec<String>>,
     pub routes: RefCell<BTreeMap<String, Rc<Direct>>>,
     pub events: RefCell<Vec<SessionEvent>>,
-    /// The world's bytes do not read cleanly.
-    pub is_world_dirty: Cell<bool>,
     /// How many steps after its production a frame is seen.
     pub view_delay: Cell<u8>,
     /// Another parser was built in.
     pub other_parser: Cell<bool>,
     /// A field of the world's identity to change: `backend`, `content`, `patch`, `format`.
     pub other_field: RefCell<String>,
-    /// The world moves twice as far as it was told to.
-    pub cheats: Cell<bool>,
-    /// The world shows a frame that is too short.
-    pub short_frame: Cell<bool>,
     /// What the world lies about when it next answers, by field.
     pub lie: RefCell<String>,
     /// Frames as agents were given them at their last commit, in the order they committed.
     pub seen: RefCell<Vec<Artifact>>,
     /// Agents are built as another incarnation than was asked for.
     pub is_impostor: Cell<bool>,
-    /// An agent runs this many ticks too many.
-    pub extra_ticks: Cell<u64>,
 }
 
 impl Bench {
-    pub fn arm(&self, point: &str, fault: Fault) {
-        self.faults.borrow_mut().insert(point.to_owned(), fault);
+    /// Plans what happens at a point.
+    pub fn plan(&self, participant: &str, at: FaultPoint, kind: FaultKind) {
+        let fault = wellwritten_counter::Fault::new(id(participant), at, kind);
+        self.planned.arm(fault).unwrap();
     }
 
-    /// Logs a point and lets its fault happen.
-    pub async fn reach(&self, participant: &str, point: &str) -> Result<(), ParticipantError> {
-        let point = format!("{participant}.{point}");
-        self.log.borrow_mut().push(point.clone());
-        let fault = self.faults.borrow_mut().remove(&point);
+    pub fn arm(&self, point: &str, fault: Fault) {
+        let (participant, at) = point.split_once('.').unwrap();
+        let at = serde_json::from_value(at.into()).unwrap();
         match fault {
-            None => Ok(()),
-            Some(Fault::Refuse(code)) => Err(ParticipantError::refused(
-                code,
-                format!("injected at {point}"),
-            )),
-            Some(Fault::Break) => Err(ParticipantError::new(
-                ErrorCode::BackendFailure,
-                MutationCertainty::Unknown,
-                format!("injected at {point}"),
-            )),
-            Some(Fault::Die) => {
-                let route = self.routes.borrow().get(participant).cloned();
-                route.unwrap().kill();
-                Ok(())
-            }
-            Some(Fault::Delay(turns)) => {
-                turns_pass(turns).await;
-                Ok(())
-            }
+            Fault::Refuse(code) => self.plan(participant, at, FaultKind::Refuse(code)),
+            Fault::Break => self.plan(participant, at, FaultKind::Break),
+            Fault::Delay(turns) => self.plan(participant, at, FaultKind::DelayTurns(turns)),
+            Fault::Die => self.deaths.borrow_mut().push(point.to_owned()),
         }
+    }
+
+    /// Bytes of the world no longer read cleanly, from when they are next read.
+    pub fn dirty_the_world(&self) {
+        for at in [FaultPoint::Verify, FaultPoint::Capture] {
+            self.plan("world", at, FaultKind::Dirty);
+        }
+    }
+
+    /// Logs a point, and kills who is to die there.
+    pub fn reach(&self, participant: &str, point: &str) {
+        let point = format!("{participant}.{point}");
+        let dies = self.deaths.borrow().contains(&point);
+        if dies {
+            self.deaths.borrow_mut().retain(|death| *death != point);
+            self.route(participant).kill();
+        }
+        self.log.borrow_mut().push(point);
     }
 
     pub fn logged(&self) -> Vec<String> {
@@ -147,7 +146,7 @@ impl Clock for ManualClock {
 
 pub struct Factory {
     pub bench: Rc<Bench>,
-    pub agents: Vec<(Id, i32)>,
+    pub agents: usize,
 }
 
 #[async_trait(?Send)]
@@ -156,10 +155,10 @@ impl ParticipantFactory for Factory {
         &self,
         incarnation_id: &Id,
     ) -> Result<Rc<dyn Transport>, ParticipantError> {
-        let ports = (1..=self.agents.len())
+        let ports: Vec<Id> = (1..=self.agents)
             .map(|port| id(&format!("p{port}")))
             .collect();
-        let world = CounterWorld::new(self.bench.clone(), ports);
+        let world = CounterWorld::new(self.bench.clone(), &ports);
         let route = Direct::environment(id("demo"), incarnation_id.clone(), Box::new(world));
         self.bench
             .routes
@@ -173,12 +172,7 @@ impl ParticipantFactory for Factory {
         agent_id: &Id,
         incarnation_id: &Id,
     ) -> Result<Rc<dyn Transport>, ParticipantError> {
-        let (_, seed) = self
-            .agents
-            .iter()
-            .find(|(agent, _)| agent == agent_id)
-            .unwrap();
-        let agent = LcgAgent::new(self.bench.clone(), agent_id.clone(), *seed);
+        let agent = WatchedAgent::new(self.bench.clone(), agent_id.clone());
         let life = if self.bench.is_impostor.get() {
             id("incarnation-999")
         } else {
@@ -205,7 +199,7 @@ pub struct RigOptions {
     pub budgets: CallBudgets,
     pub agents: usize,
     pub dispatch: DispatchOrder,
-    pub terminal_after: Option<u64>,
+    pub terminal_after: Option<u32>,
     pub epoch: Option<Id>,
 }
 
@@ -227,8 +221,6 @@ impl Default for RigOptions {
         }
     }
 }
-
-const AGENTS: [(&str, i32); 4] = [("fly-a", 7), ("fly-b", 11), ("fly-c", 13), ("fly-d", 17)];
 
 impl Rig {
     /// A bootstrapped session at `Ready(0)`.
@@ -255,7 +247,7 @@ impl Rig {
             agents: agents
                 .iter()
                 .enumerate()
-                .map(|(index, (agent, _))| AgentBinding {
+                .map(|(index, (agent, ..))| AgentBinding {
                     agent_id: id(agent),
                     port_id: id(&format!("p{}", index + 1)),
                     executor: Box::new(IdentityExecutor),
@@ -268,10 +260,7 @@ impl Rig {
             budgets: options.budgets,
             factory: Rc::new(Factory {
                 bench: bench.clone(),
-                agents: agents
-                    .iter()
-                    .map(|(agent, seed)| (id(agent), *seed))
-                    .collect(),
+                agents: agents.len(),
             }),
             clock: clock.clone(),
             store: Some(store.clone() as Rc<dyn SessionStore>),

@@ -21,7 +21,7 @@ struct Desk {
 impl Desk {
     fn new() -> Self {
         let bench = Rc::new(Bench::default());
-        let world = CounterWorld::new(bench.clone(), vec![id("p1")]);
+        let world = CounterWorld::new(bench.clone(), &[id("p1")]);
         let route = Direct::environment(id("demo"), id("incarnation-1"), Box::new(world));
         bench
             .routes

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use futures::executor::block_on;
 use futures::future::join;
+use wellwritten_counter::{FaultKind, FaultPoint};
 use wellwritten_session::{
     Answer, Call, DispatchOrder, ErrorCode, Phase, RationalNs, Request, RequestId, RunOptions,
     SessionError, SessionEvent, Transport, U64,
@@ -284,7 +285,7 @@ fn another_incarnation_is_never_reached_in_silence() {
 #[test]
 fn a_world_that_moved_without_its_view_fails_before_any_reward() {
     let rig = Rig::ready();
-    rig.bench.short_frame.set(true);
+    "viewTruncated".clone_into(&mut rig.bench.lie.borrow_mut());
     rig.bench.logged();
     let error = block_on(rig.session.step()).unwrap_err();
     assert_eq!(
@@ -341,7 +342,7 @@ fn whatever_the_world_lies_about_fails_the_transition_before_the_task_hears_of_i
 #[test]
 fn a_world_that_did_not_move_by_its_batch_fails_the_epoch() {
     let rig = Rig::ready();
-    rig.bench.cheats.set(true);
+    "cheat".clone_into(&mut rig.bench.lie.borrow_mut());
     let error = block_on(rig.session.step()).unwrap_err();
     assert!(
         error.to_string().contains("the batch moves it by"),
@@ -353,7 +354,8 @@ fn a_world_that_did_not_move_by_its_batch_fails_the_epoch() {
 #[test]
 fn a_brain_that_ran_a_tick_too_many_is_named() {
     let rig = Rig::ready();
-    rig.bench.extra_ticks.set(1);
+    rig.bench
+        .plan("fly-a", FaultPoint::Prepare, FaultKind::ExtraTicks(1));
     let error = block_on(rig.session.step()).unwrap_err();
     assert_eq!(error.participant(), Some(&id("fly-a")));
     assert!(error.to_string().contains("exactly"), "{error}");

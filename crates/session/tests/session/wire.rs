@@ -16,7 +16,7 @@ use crate::rig::{Bench, id};
 use crate::world::CounterWorld;
 
 fn world() -> ParticipantRuntime {
-    let world = CounterWorld::new(Rc::<Bench>::default(), vec![id("p1")]);
+    let world = CounterWorld::new(Rc::<Bench>::default(), &[id("p1")]);
     ParticipantRuntime::environment(id("demo"), id("incarnation-1"), Box::new(world))
 }
 
