@@ -11,6 +11,8 @@ pub struct Incarnation {
     pub participant_id: Id,
     /// Which life of it: never the same twice in a session.
     pub incarnation_id: Id,
+    /// How many lives of it this launcher has begun, this one included: 1 for the first.
+    pub life: u32,
     /// As what.
     pub role: Role,
     /// How many threads it may use, itself included; at least 1.

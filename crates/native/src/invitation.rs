@@ -13,6 +13,7 @@ const SOCKET: &str = "WELLWRITTEN_SOCKET";
 const SESSION: &str = "WELLWRITTEN_SESSION";
 const PARTICIPANT: &str = "WELLWRITTEN_PARTICIPANT";
 const INCARNATION: &str = "WELLWRITTEN_INCARNATION";
+const LIFE: &str = "WELLWRITTEN_LIFE";
 const ROLE: &str = "WELLWRITTEN_ROLE";
 const THREADS: &str = "WELLWRITTEN_THREADS";
 
@@ -28,12 +29,13 @@ impl Invitation {
     pub(crate) fn variables(
         socket: &Path,
         incarnation: &Incarnation,
-    ) -> [(&'static str, OsString); 6] {
+    ) -> [(&'static str, OsString); 7] {
         [
             (SOCKET, socket.as_os_str().to_owned()),
             (SESSION, incarnation.session_id.as_str().into()),
             (PARTICIPANT, incarnation.participant_id.as_str().into()),
             (INCARNATION, incarnation.incarnation_id.as_str().into()),
+            (LIFE, incarnation.life.to_string().into()),
             (ROLE, role_name(incarnation.role).into()),
             (THREADS, incarnation.threads.to_string().into()),
         ]
@@ -59,13 +61,14 @@ impl Invitation {
             Id::parse(&text).map_err(|_| refuse(name, text))
         };
         let role = text(ROLE)?;
-        let threads = text(THREADS)?;
+        let (life, threads) = (text(LIFE)?, text(THREADS)?);
         Ok(Self {
             socket: value(SOCKET)?.into(),
             incarnation: Incarnation {
                 session_id: id(SESSION)?,
                 participant_id: id(PARTICIPANT)?,
                 incarnation_id: id(INCARNATION)?,
+                life: life.parse().map_err(|_| refuse(LIFE, life))?,
                 role: [Role::Environment, Role::Agent]
                     .into_iter()
                     .find(|known| role_name(*known) == role)
@@ -107,6 +110,7 @@ mod tests {
             session_id: id("demo"),
             participant_id: id("fly-a"),
             incarnation_id: id("incarnation-7"),
+            life: 3,
             role: Role::Agent,
             threads: 2,
         };

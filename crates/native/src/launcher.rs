@@ -23,21 +23,15 @@ use crate::{Incarnation, LaunchError, Place, ReapOutcome, Reaped, Recipe, Thread
 pub struct LaunchDeadlines {
     /// From the start of a participant until it can be asked.
     pub boot: Duration,
-    /// Between two questions after its health.
-    pub probe: Duration,
-    /// Until a participant that does not say how it is has failed.
-    pub fail: Duration,
     /// From telling a participant to stop until it is ended, and from there until it is abandoned.
     pub stop: Duration,
 }
 
 impl Default for LaunchDeadlines {
-    /// 30 s, 2 s, 10 s, 2 s.
+    /// 30 s and 2 s.
     fn default() -> Self {
         Self {
             boot: Duration::from_secs(30),
-            probe: Duration::from_secs(2),
-            fail: Duration::from_secs(10),
             stop: Duration::from_secs(2),
         }
     }
@@ -60,6 +54,8 @@ pub struct Launcher {
     environment: RefCell<Option<(Id, Recipe)>>,
     agents: RefCell<BTreeMap<Id, Recipe>>,
     lives: RefCell<BTreeMap<Id, Rc<Life>>>,
+    /// Lives begun, by participant.
+    begun: RefCell<BTreeMap<Id, u32>>,
     session: RefCell<Option<Weak<Coordinator>>>,
     me: Weak<Self>,
     next_request: Cell<u64>,
@@ -86,6 +82,7 @@ impl Launcher {
             environment: RefCell::new(None),
             agents: RefCell::default(),
             lives: RefCell::default(),
+            begun: RefCell::default(),
             session: RefCell::new(None),
             me: me.clone(),
             next_request: Cell::new(1),
@@ -102,8 +99,11 @@ impl Launcher {
         self.agents.borrow_mut().insert(agent_id, recipe);
     }
 
-    /// Tells this session when one of its participants ends or falls silent, for as long as it lives.
+    /// Tells this session when one of its participants ends or falls silent, for as long as it lives. How often it is asked
+    /// after its health, and how long it may be silent, are the session's
+    /// [`CallBudgets`](wellwritten_session::CallBudgets).
     pub fn watch(&self, session: &Rc<Coordinator>) {
+        tokio::task::spawn_local(Coordinator::watch(session));
         *self.session.borrow_mut() = Some(Rc::downgrade(session));
         let ended: Vec<_> = self
             .all_lives()
@@ -149,6 +149,13 @@ impl Launcher {
             participant: participant.clone(),
         })?;
         life.kill();
+        let stop = self.deadlines.stop;
+        tokio::task::spawn_local(async move {
+            // A thread that does not wait is not reached any more all the same.
+            if life.obituary.wait_for(stop).await.is_none() {
+                life.transport.close();
+            }
+        });
         Ok(())
     }
 
@@ -182,7 +189,10 @@ impl Launcher {
             life.kill();
             match life.obituary.wait_for(self.deadlines.stop).await {
                 Some(_) => ReapOutcome::Terminated,
-                None => ReapOutcome::Abandoned,
+                None => {
+                    life.transport.close();
+                    ReapOutcome::Abandoned
+                }
             }
         };
         let participant_id = life.incarnation.participant_id.clone();
@@ -269,6 +279,13 @@ impl Launcher {
         })
     }
 
+    fn next_life(&self, participant: &Id) -> u32 {
+        let mut begun = self.begun.borrow_mut();
+        let life = begun.entry(participant.clone()).or_insert(0);
+        *life = life.saturating_add(1);
+        *life
+    }
+
     async fn start(
         &self,
         participant: &Id,
@@ -292,6 +309,7 @@ impl Launcher {
             session_id: self.session_id.clone(),
             participant_id: participant.clone(),
             incarnation_id: incarnation_id.clone(),
+            life: self.next_life(participant),
             role,
             threads,
         };
@@ -325,11 +343,6 @@ impl Launcher {
                 me.report_end(&life);
             }
         });
-        // What runs on this thread answers whenever this thread has time to ask.
-        if !matches!(life.body, Body::Here(_)) {
-            let probing = probe(self.me.clone(), Rc::downgrade(life), self.deadlines);
-            tokio::task::spawn_local(probing);
-        }
     }
 
     /// Releases what an ended life had, and ends the epoch under its name unless its end was wanted.
@@ -350,10 +363,6 @@ impl Launcher {
         if let Some(output) = ending.output {
             error = error.with_detail(serde_json::json!({ "output": output }));
         }
-        self.fail_epoch(life, error);
-    }
-
-    fn fail_epoch(&self, life: &Life, error: ParticipantError) {
         let session = self.session.borrow().as_ref().and_then(Weak::upgrade);
         let participant = &life.incarnation.participant_id;
         let is_current = self
@@ -364,28 +373,6 @@ impl Launcher {
         if let Some(session) = session.filter(|_| is_current) {
             // Refused where there is no epoch to end: then nothing is lost by it.
             let _ = session.fail_epoch(Some(participant), error);
-        }
-    }
-}
-
-/// Asks a life how it is, again and again, until it has ended or does not answer.
-async fn probe(launcher: Weak<Launcher>, life: Weak<Life>, deadlines: LaunchDeadlines) {
-    loop {
-        tokio::time::sleep(deadlines.probe).await;
-        let (Some(launcher), Some(life)) = (launcher.upgrade(), life.upgrade()) else {
-            return;
-        };
-        if life.has_ended() || life.is_retiring.get() {
-            return;
-        }
-        let asking = launcher.ask(&life, Call::Status {});
-        if tokio::time::timeout(deadlines.fail, asking).await.is_err() && !life.is_retiring.get() {
-            let message = format!(
-                "it has not said how it is for {} ms",
-                deadlines.fail.as_millis()
-            );
-            let error = ParticipantError::uncertain(ErrorCode::BackendFailure, message);
-            launcher.fail_epoch(&life, error);
         }
     }
 }

@@ -80,8 +80,8 @@ impl Life {
         }
     }
 
-    /// Ends it at once, as far as the system lets: a process is killed, a thread leaves where it next waits, and the route is
-    /// cut in any case.
+    /// Ends it at once, as far as the system lets: a process is killed, a thread leaves where it next waits. Its route ends
+    /// with it, and says why.
     pub(crate) fn kill(&self) {
         match &self.body {
             Body::Here(task) => {
@@ -92,8 +92,8 @@ impl Life {
             Body::Thread(leave) => leave.notify_one(),
             Body::Process(process) => process.kill(),
         }
-        self.transport.close();
         if matches!(self.body, Body::Here(None)) {
+            self.transport.close();
             self.obituary
                 .write(crate::obituary::Ending::new("was ended"));
         }
@@ -103,6 +103,7 @@ impl Life {
 impl Drop for Life {
     fn drop(&mut self) {
         self.kill();
+        self.transport.close();
         if let Body::Process(process) = &self.body {
             process.reap();
         }

@@ -48,6 +48,11 @@ impl Ending {
         if said.is_empty() {
             return self.how.clone();
         }
+        // A panic says what it is about before it says where it was.
+        if let Some(panic) = said.rfind(" panicked at ") {
+            let quoted: String = said[panic + 1..].chars().take(Self::QUOTED).collect();
+            return format!("{}; it {quoted}", self.how);
+        }
         let skipped = said.chars().count().saturating_sub(Self::QUOTED);
         let quoted: String = said.chars().skip(skipped).collect();
         let dots = if skipped > 0 { "..." } else { "" };

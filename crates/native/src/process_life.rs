@@ -137,6 +137,9 @@ pub(crate) async fn start_process(
             Err(_) => Err(Life::boot_deadline(&incarnation, deadline)),
         }
     };
+    if connected.is_err() {
+        process.reap();
+    }
     let stream = connected?.map_err(system("nothing can connect"))?;
     let transport = route(UnixChannel::new(stream), &obituary, &mut tasks);
     Ok(Life {

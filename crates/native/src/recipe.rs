@@ -15,6 +15,8 @@ pub enum Participant {
     Environment(Box<dyn Environment>),
     /// An agent.
     Agent(Box<dyn Agent>),
+    /// Either, with the runtime around it, which was made for this very life.
+    Runtime(Box<ParticipantRuntime>),
 }
 
 impl Participant {
@@ -27,6 +29,7 @@ impl Participant {
                 ParticipantRuntime::environment(session_id, incarnation_id, environment)
             }
             Self::Agent(agent) => ParticipantRuntime::agent(session_id, incarnation_id, agent),
+            Self::Runtime(runtime) => *runtime,
         }
     }
 }
@@ -40,6 +43,12 @@ impl From<Box<dyn Environment>> for Participant {
 impl From<Box<dyn Agent>> for Participant {
     fn from(agent: Box<dyn Agent>) -> Self {
         Self::Agent(agent)
+    }
+}
+
+impl From<ParticipantRuntime> for Participant {
+    fn from(runtime: ParticipantRuntime) -> Self {
+        Self::Runtime(Box::new(runtime))
     }
 }
 

@@ -8,10 +8,10 @@ use rustix::process::{Signal, getuid, set_parent_process_death_signal};
 use tokio::runtime;
 use tokio::task::LocalSet;
 use wellwritten_session::wire::{ServeEnd, serve};
-use wellwritten_session::{Agent, Environment, Role};
+use wellwritten_session::{Agent, Environment, ParticipantError, Role};
 
 use crate::invitation::Invitation;
-use crate::{Incarnation, Participant, UnixChannel};
+use crate::{Incarnation, Made, Participant, UnixChannel};
 
 /// Why a program serves no participant.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +49,9 @@ pub enum ServeError {
         /// This user.
         expected: u32,
     },
+    /// The participant could not be made.
+    #[error("{0}")]
+    Refused(#[from] ParticipantError),
     /// The socket could not be reached, or no runtime be built.
     #[error("{what}: {source}")]
     System {
@@ -98,9 +101,7 @@ pub fn serve_agent(
 }
 
 /// Serves whatever the launcher asks for: a program that can be either.
-pub fn serve_either(
-    make: impl FnOnce(&Incarnation) -> Participant,
-) -> Result<ServeEnd, ServeError> {
+pub fn serve_either(make: impl FnOnce(&Incarnation) -> Made) -> Result<ServeEnd, ServeError> {
     let invitation = Invitation::of_this_process()?;
     serve_invitation(&invitation, make)
 }
@@ -114,7 +115,7 @@ fn serve_as(
     if wanted != served {
         return Err(ServeError::Role { served, wanted });
     }
-    serve_invitation(&invitation, make)
+    serve_invitation(&invitation, |incarnation| Ok(make(incarnation)))
 }
 
 fn serve_invitation(
@@ -122,7 +123,7 @@ fn serve_invitation(
         socket,
         incarnation,
     }: &Invitation,
-    make: impl FnOnce(&Incarnation) -> Participant,
+    make: impl FnOnce(&Incarnation) -> Made,
 ) -> Result<ServeEnd, ServeError> {
     let system = |what| move |source| ServeError::System { what, source };
     // A participant that computes does not see its socket close; the system ends it with whoever started it.
@@ -143,6 +144,6 @@ fn serve_invitation(
         return Err(ServeError::Stranger { found, expected });
     }
     let channel = UnixChannel::from_std(stream).map_err(system("the launcher's socket"))?;
-    let served = Rc::new(make(incarnation).into_runtime(incarnation));
+    let served = Rc::new(make(incarnation)?.into_runtime(incarnation));
     Ok(LocalSet::new().block_on(&runtime, serve(served, channel)))
 }
