@@ -7,6 +7,7 @@ mod bootstrapping;
 mod checkpointing;
 mod connecting;
 mod own_payloads;
+pub(crate) mod publishing;
 mod recording;
 mod replacing;
 mod resetting;
@@ -26,11 +27,13 @@ use wellwritten_envelope::{Id, RationalNs, Scope, U64};
 pub use resetting::ResetRequest;
 pub use running::RunOptions;
 
+use crate::publication::publisher::Publisher;
 use crate::session_state::{Link, SessionState};
 use crate::{
     CallBudgets, Clock, Composition, DispatchOrder, ErrorCode, FailureRecord, Host,
     MutationCertainty, Observer, ParticipantError, ParticipantFactory, ParticipantInfo, Phase,
-    PhaseChange, PhaseEdge, Role, SessionError, SessionEvent, SessionStore, Status, TraceRecord,
+    PhaseChange, PhaseEdge, PublishedEvent, Role, SessionError, SessionEvent, SessionStore, Status,
+    TraceRecord, TraceSink,
 };
 
 /// A fault that ends the epoch: who is to blame, where one is, and what happened.
@@ -80,6 +83,8 @@ pub struct Coordinator {
     pub(crate) store: Option<Rc<dyn SessionStore>>,
     pub(crate) observer: Option<Observer>,
     pub(crate) state: RefCell<SessionState>,
+    pub(crate) publisher: Rc<Publisher>,
+    pub(crate) trace_sink: RefCell<Option<Rc<dyn TraceSink>>>,
     running: Cell<Option<&'static str>>,
     pub(crate) next_request: Cell<u64>,
 }
@@ -136,6 +141,8 @@ impl Coordinator {
             store: host.store,
             observer: host.observer,
             state: RefCell::new(state),
+            publisher: Rc::default(),
+            trace_sink: RefCell::new(None),
             running: Cell::new(None),
             next_request: Cell::new(1),
         };
@@ -185,6 +192,7 @@ impl Coordinator {
             advances: state.advances,
             late_steps: state.late_steps,
             lag_ns: state.lag_ns,
+            publication: self.publisher.counts(),
         }
     }
 
@@ -298,6 +306,10 @@ impl Coordinator {
     }
 
     pub(crate) fn emit(&self, event: SessionEvent) {
+        if self.publisher.has_listeners() {
+            let event = event.clone();
+            self.publisher.tell(&PublishedEvent::Session { event });
+        }
         if let Some(observer) = &self.observer {
             observer(event);
         }
@@ -350,6 +362,7 @@ impl Coordinator {
         state.pause_requested = false;
         let aborted = state.admissions.take_all();
         drop(state);
+        self.publisher.fence();
         self.emit(SessionEvent::Phase { change });
         self.emit(SessionEvent::Failure {
             record: record.clone(),

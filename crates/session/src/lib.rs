@@ -88,6 +88,7 @@ mod participant_runtime;
 mod phase;
 mod phase_machine;
 mod progress;
+mod publication;
 mod request;
 mod restore_report;
 mod route_end;
@@ -110,8 +111,13 @@ pub mod testing;
 mod tick_clock;
 mod trace;
 mod trace_compare;
+mod trace_digest;
+#[cfg(test)]
+mod trace_growth;
+mod trace_lines;
 mod trace_rebase;
 mod trace_record;
+mod trace_sink;
 mod transport;
 mod typed_value;
 pub mod wire;
@@ -157,6 +163,12 @@ pub use participant_runtime::ParticipantRuntime;
 pub use phase::{Phase, PhaseEdge, PhaseKind};
 pub use phase_machine::{IllegalEdge, PhaseChange, PhaseMachine};
 pub use progress::Progress;
+pub use publication::{
+    CommittedBoundary, CommittedSnapshot, EventBatch, GateVerdict, IncoherentSnapshot,
+    PublicationCounts, PublicationGate, PublicationOutcome, PublishedAgent, PublishedEvent,
+    QueryAnswer, QueryError, SessionDescriptor, SessionQueries, SnapshotAgent, SnapshotDelivery,
+    SnapshotMedia, SubscribeError, SubscribeOptions, Subscription, check_coherence,
+};
 pub use request::{Call, Request, RequestId, Role, StageRestore};
 pub use restore_report::{AbandonedSteps, RestoreReport, RestoreRequest, SkippedGeneration};
 pub use route_end::{RouteEnd, RouteEnded};
@@ -177,10 +189,14 @@ pub use trace::Trace;
 pub use trace_compare::{
     FieldDifference, MAX_REPORTED_DIFFERENCES, TraceDiff, TraceVerdict, compare_traces,
 };
-pub use trace_rebase::{RebaseError, rebase_trace};
+pub use trace_digest::{BehaviourChain, BehaviourDigest, behaviour_digest};
+pub use trace_lines::{MAX_TRACE_LINE, TraceExport, TraceLines, TraceReadError, trace_line};
+pub use trace_rebase::{EpochNames, RebaseError, rebase_through, rebase_trace};
 pub use trace_record::{
-    AgentBehaviour, AgentRequest, Behaviour, Operational, TraceRecord, ViewBehaviour,
+    AgentBehaviour, AgentRequest, AudioBehaviour, Behaviour, CaptureMark, EpisodeBehaviour,
+    Operational, TraceRecord, ViewBehaviour,
 };
+pub use trace_sink::TraceSink;
 pub use transport::{Transport, TransportError};
 pub use typed_value::{SchemaRef, TypedValue, TypedValueError};
 pub use wellwritten_envelope::{Digest, Id, RationalNs, Scope, U64, digest_json};

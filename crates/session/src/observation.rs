@@ -128,3 +128,18 @@ pub struct WorldObservation {
     /// What the task judges.
     pub inspection: TypedValue,
 }
+
+impl WorldObservation {
+    /// Every frame of the boundary: those agents see, then those for spectators.
+    pub fn views(&self) -> impl Iterator<Item = &ViewRef> {
+        self.sensory_views.iter().chain(&self.broadcast_views)
+    }
+
+    /// Every artifact of the boundary, under the name it travels by: `view.<id>`, `audio.<id>`.
+    pub fn attachments(&self) -> impl Iterator<Item = (String, &Artifact)> {
+        let views = self.views();
+        let views = views.map(|view| (format!("view.{}", view.view_id), &view.pixels));
+        let audio = self.audio.iter();
+        views.chain(audio.map(|chunk| (format!("audio.{}", chunk.stream_id), &chunk.samples)))
+    }
+}

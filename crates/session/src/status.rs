@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use wellwritten_envelope::{Id, RationalNs};
 
-use crate::{EpisodeRequest, ParticipantError, Phase, Role};
+use crate::{EpisodeRequest, ParticipantError, Phase, PublicationCounts, Role};
 
 /// Why an epoch ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -121,4 +121,6 @@ pub struct Status {
     /// How far the last paced step began after its deadline, in nanoseconds.
     #[cfg_attr(feature = "typescript", tsify(type = "bigint"))]
     pub lag_ns: u64,
+    /// What became of publishing its boundaries.
+    pub publication: PublicationCounts,
 }

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 
 use wellwritten_envelope::Id;
 
-use crate::{MAX_TRACE_RECORDS, TraceRecord};
+use crate::{
+    BehaviourChain, BehaviourDigest, CaptureMark, MAX_TRACE_RECORDS, Operational, TraceRecord,
+};
 
 /// A stretch of the timeline under one epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,21 +16,45 @@ struct Segment {
     start: u64,
 }
 
+/// A record, and the chain that ends with it.
+#[derive(Clone, Debug)]
+struct Kept {
+    record: TraceRecord,
+    chain: BehaviourChain,
+}
+
+/// The chain at a boundary that a restore may come back to when its record is long forgotten.
+#[derive(Clone, Debug)]
+struct Mark {
+    boundary: u64,
+    chain: BehaviourChain,
+}
+
+/// Captured boundaries whose digest is remembered.
+const MAX_MARKS: usize = 256;
+
 /// The transitions that lead to the present, oldest first: one timeline, over as many epochs as it took.
 ///
 /// A restore to boundary `k` drops what came after `k`, so that the trace goes on from there. It keeps the last
-/// [`MAX_TRACE_RECORDS`] records and counts those it dropped.
+/// [`MAX_TRACE_RECORDS`] records and counts those it dropped; the digest of the behaviour goes on over those too. Nothing
+/// in it grows with the number of transitions.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    records: VecDeque<TraceRecord>,
+    kept: VecDeque<Kept>,
     segments: Vec<Segment>,
     forgotten: u64,
+    /// The boundary the chain begins at: the timeline's own, unless a restore went back to a boundary whose digest
+    /// nobody remembers.
+    chain_start: u64,
+    /// The chain before the oldest kept record.
+    before_kept: BehaviourChain,
+    marks: VecDeque<Mark>,
 }
 
 impl Trace {
     /// The records, oldest first.
     pub fn records(&self) -> impl Iterator<Item = &TraceRecord> {
-        self.records.iter()
+        self.kept.iter().map(|kept| &kept.record)
     }
 
     /// Records of this timeline that are no longer kept.
@@ -42,22 +68,96 @@ impl Trace {
         self.segments.iter().map(|segment| &segment.epoch)
     }
 
-    /// A timeline begins at `boundary`.
-    pub(crate) fn begin(&mut self, epoch: Id, boundary: u64) {
-        self.records.clear();
-        self.forgotten = 0;
-        self.segments = vec![Segment {
-            epoch,
-            start: boundary,
-        }];
+    /// The digest of the whole timeline, forgotten records included.
+    #[must_use]
+    pub fn digest(&self) -> BehaviourDigest {
+        self.digest_of(self.chain())
     }
 
+    /// The digest of the timeline up to `boundary`: of any boundary from that of the oldest kept record on, and of those
+    /// captured, as long as they are remembered.
+    #[must_use]
+    pub fn digest_at(&self, boundary: u64) -> Option<BehaviourDigest> {
+        self.chain_at(boundary).map(|chain| self.digest_of(chain))
+    }
+
+    const fn digest_of(&self, chain: BehaviourChain) -> BehaviourDigest {
+        BehaviourDigest {
+            from: self.chain_start,
+            length: chain.length(),
+            digest: chain.digest(),
+        }
+    }
+
+    fn chain(&self) -> BehaviourChain {
+        self.kept.back().map_or(self.before_kept, |kept| kept.chain)
+    }
+
+    fn chain_at(&self, boundary: u64) -> Option<BehaviourChain> {
+        let length = boundary.checked_sub(self.chain_start)?;
+        let past = length.checked_sub(self.before_kept.length());
+        match past.and_then(|past| usize::try_from(past).ok()) {
+            Some(0) => Some(self.before_kept),
+            Some(past) => self.kept.get(past - 1).map(|kept| kept.chain),
+            None => {
+                let mark = self.marks.iter().find(|mark| mark.boundary == boundary);
+                mark.map(|mark| mark.chain)
+            }
+        }
+    }
+
+    /// Captured boundaries whose digest is remembered.
+    #[cfg(test)]
+    pub(crate) fn remembered_marks(&self) -> usize {
+        self.marks.len()
+    }
+
+    /// A timeline begins at `boundary`.
+    pub(crate) fn begin(&mut self, epoch: Id, boundary: u64) {
+        *self = Self {
+            segments: vec![Segment {
+                epoch,
+                start: boundary,
+            }],
+            chain_start: boundary,
+            ..Self::default()
+        };
+    }
+
+    /// Appends the transition that was committed last.
     pub(crate) fn push(&mut self, record: TraceRecord) {
-        if self.records.len() == MAX_TRACE_RECORDS {
-            self.records.pop_front();
+        if self.kept.len() == MAX_TRACE_RECORDS
+            && let Some(oldest) = self.kept.pop_front()
+        {
+            self.before_kept = oldest.chain;
             self.forgotten += 1;
         }
-        self.records.push_back(record);
+        let chain = self.chain().with(&record.behaviour);
+        self.kept.push_back(Kept { record, chain });
+    }
+
+    /// A checkpoint was captured at the present boundary: it goes down in the record of the transition that ended there,
+    /// and the digest up to there is remembered, so that a restore of it can go on from it.
+    pub(crate) fn note_capture(&mut self, checkpoint_id: Id, boundary: u64) {
+        let chain = self.chain();
+        if self.chain_start + chain.length() == boundary {
+            self.marks.retain(|mark| mark.boundary != boundary);
+            if self.marks.len() == MAX_MARKS {
+                self.marks.pop_front();
+            }
+            self.marks.push_back(Mark { boundary, chain });
+        }
+        let last = self.kept.back_mut().map(|kept| &mut kept.record);
+        if let Some(record) = last.filter(|it| it.behaviour.acknowledged_boundary.0 == boundary) {
+            let captures = &mut record.operational.captures;
+            if captures.len() == Operational::MAX_CAPTURES {
+                captures.remove(0);
+            }
+            captures.push(CaptureMark {
+                checkpoint_id,
+                after_actions: 0,
+            });
+        }
     }
 
     /// The timeline goes on under `to_epoch` from `boundary`, as `source_epoch` had it there.
@@ -68,8 +168,20 @@ impl Trace {
         let Some(last) = self.segment_of(source_epoch, boundary) else {
             return self.begin(to_epoch, boundary);
         };
-        self.records
-            .retain(|record| record.behaviour.scope.step.0 < boundary);
+        let chain = self.chain_at(boundary);
+        self.kept
+            .retain(|kept| kept.record.behaviour.scope.step.0 < boundary);
+        let timeline_start = self.segments[0].start;
+        self.forgotten = self.forgotten.min(boundary - timeline_start);
+        self.marks.retain(|mark| mark.boundary <= boundary);
+        if self.kept.is_empty() {
+            // Where nobody remembers it, the digest begins anew, and says so by where it begins.
+            if chain.is_none() {
+                self.chain_start = boundary;
+                self.marks.clear();
+            }
+            self.before_kept = chain.unwrap_or_default();
+        }
         self.segments.truncate(last + 1);
         self.segments.push(Segment {
             epoch: to_epoch,

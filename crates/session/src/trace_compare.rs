@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use wellwritten_envelope::{U64, canonical_text, sort_few_by, to_json};
+use wellwritten_envelope::{U64, canonical_text, to_json};
 
 use crate::{Behaviour, TraceRecord};
 
@@ -64,8 +64,8 @@ pub struct TraceDiff {
     pub unlisted: u64,
 }
 
-/// Compares the behaviour of two runs, transition by transition. The order of agents and views within a record is
-/// no difference; everything else is.
+/// Compares the behaviour of two runs, transition by transition. The order of agents, views and streams within a
+/// record is no difference; everything else is.
 #[must_use]
 pub fn compare_traces(left: &[TraceRecord], right: &[TraceRecord]) -> TraceDiff {
     let mut diff = TraceDiff {
@@ -108,18 +108,15 @@ pub fn compare_traces(left: &[TraceRecord], right: &[TraceRecord]) -> TraceDiff 
     diff
 }
 
-/// The behaviour as JSON, agents and views by name.
+/// The behaviour as JSON, agents, views and streams by name.
 fn normal(behaviour: &Behaviour) -> Value {
-    let mut behaviour = behaviour.clone();
-    sort_few_by(&mut behaviour.agents, |left, right| {
-        left.agent_id.cmp(&right.agent_id)
-    });
-    sort_few_by(&mut behaviour.observation_boundaries, |left, right| {
-        left.view_id.cmp(&right.view_id)
-    });
-    to_json(&behaviour).expect("a behaviour is strings and lists of them")
+    to_json(&behaviour.normal()).expect("a behaviour is strings and lists of them")
 }
 
+/// Fields that name the elements of a list.
+const NAMES: [&str; 3] = ["agentId", "viewId", "streamId"];
+
+/// Tells every leaf that differs, by its path. What is absent on one side reads as `null` there.
 fn differing(path: &str, left: &Value, right: &Value, note: &mut dyn FnMut(&str, &Value, &Value)) {
     match (left, right) {
         (Value::Object(left_fields), Value::Object(right_fields)) => {
@@ -143,18 +140,58 @@ fn differing(path: &str, left: &Value, right: &Value, note: &mut dyn FnMut(&str,
                 );
             }
         }
-        (Value::Array(left_items), Value::Array(right_items))
-            if left_items.len() == right_items.len() =>
-        {
-            for (index, (left, right)) in left_items.iter().zip(right_items).enumerate() {
-                let name = ["agentId", "viewId"]
-                    .iter()
-                    .find_map(|key| left.get(key)?.as_str());
-                let label = name.map_or_else(|| index.to_string(), str::to_owned);
+        (Value::Array(left_items), Value::Array(right_items)) => {
+            for (label, left, right) in paired(left_items, right_items) {
                 differing(&format!("{path}[{label}]"), left, right, note);
             }
         }
         _ if left != right => note(path, left, right),
         _ => {}
     }
+}
+
+/// The elements of two lists side by side: by name where every element of both has one of its own, else by place.
+fn paired<'a>(left: &'a [Value], right: &'a [Value]) -> Vec<(String, &'a Value, &'a Value)> {
+    let absent = &Value::Null;
+    if let (Some(left_names), Some(right_names)) = (own_names(left), own_names(right)) {
+        let only_right = right_names
+            .iter()
+            .filter(|name| !left_names.contains(*name));
+        let names = left_names.iter().chain(only_right);
+        let find = |names: &[&str], items: &'a [Value], name: &str| {
+            let position = names.iter().position(|other| *other == name);
+            position.map_or(absent, |position| &items[position])
+        };
+        return names
+            .map(|name| {
+                (
+                    (*name).to_owned(),
+                    find(&left_names, left, name),
+                    find(&right_names, right, name),
+                )
+            })
+            .collect();
+    }
+    (0..left.len().max(right.len()))
+        .map(|index| {
+            (
+                index.to_string(),
+                left.get(index).unwrap_or(absent),
+                right.get(index).unwrap_or(absent),
+            )
+        })
+        .collect()
+}
+
+/// The name of every element, where each has one and no two share it.
+fn own_names(items: &[Value]) -> Option<Vec<&str>> {
+    let mut names: Vec<&str> = Vec::with_capacity(items.len());
+    for item in items {
+        let name = NAMES.iter().find_map(|key| item.get(key)?.as_str())?;
+        if names.contains(&name) {
+            return None;
+        }
+        names.push(name);
+    }
+    Some(names)
 }

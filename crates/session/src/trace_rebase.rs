@@ -40,6 +40,14 @@ pub enum RebaseError {
         /// The epoch to carry it to.
         to: Id,
     },
+    /// The maps do not lead from every epoch to one end: an epoch is left twice, or never reaches the last.
+    #[error("the maps do not lead from {epoch} to {to}, each by one step")]
+    NoWay {
+        /// The epoch that is left.
+        epoch: Id,
+        /// The epoch to carry it to.
+        to: Id,
+    },
     /// The batch's name under the other epoch is no id.
     #[error("the batch of step {step} has no legal name under {to}")]
     BatchName {
@@ -63,6 +71,72 @@ pub fn rebase_trace(
         .iter()
         .map(|record| rebase_record(record, from, to, ids))
         .collect()
+}
+
+/// The names of one epoch's events, and what the same events are called under another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EpochNames {
+    /// The epoch that is left.
+    pub from: Id,
+    /// The epoch that is entered.
+    pub to: Id,
+    /// Every name issued under `from`, and its name under `to`.
+    pub ids: BTreeMap<Id, Id>,
+}
+
+/// Carries a trace over any number of epochs to `to`, one map after the other: a record of `e1` goes by `e1 -> e2` and
+/// then by `e2 -> e3`, as a run with two recoveries hands them on. A record of an epoch that no map leaves, and that is
+/// not `to`, is an error, and so is a name that any map on the way does not know.
+pub fn rebase_through(
+    records: &[TraceRecord],
+    names: &[EpochNames],
+    to: &Id,
+) -> Result<Vec<TraceRecord>, RebaseError> {
+    check_ways(names, to)?;
+    records
+        .iter()
+        .map(|record| {
+            let mut record = record.clone();
+            while record.behaviour.scope.epoch != *to {
+                let epoch = &record.behaviour.scope.epoch;
+                let next = names.iter().find(|names| names.from == *epoch);
+                let next = next.ok_or_else(|| RebaseError::UnexpectedEpoch {
+                    step: record.behaviour.scope.step,
+                    epoch: epoch.clone(),
+                })?;
+                let from = std::slice::from_ref(&next.from);
+                record = rebase_record(&record, from, &next.to, &next.ids)?;
+            }
+            Ok(record)
+        })
+        .collect()
+}
+
+/// From every epoch that is left there is one way, and it ends at `to`.
+fn check_ways(names: &[EpochNames], to: &Id) -> Result<(), RebaseError> {
+    for (index, start) in names.iter().enumerate() {
+        let no_way = || RebaseError::NoWay {
+            epoch: start.from.clone(),
+            to: to.clone(),
+        };
+        let is_left_twice = names[..index]
+            .iter()
+            .any(|earlier| earlier.from == start.from);
+        if is_left_twice || start.from == *to {
+            return Err(no_way());
+        }
+        // A way longer than there are maps goes in a circle.
+        let mut at = &start.to;
+        for _ in names {
+            if let Some(next) = names.iter().find(|names| names.from == *at) {
+                at = &next.to;
+            }
+        }
+        if at != to {
+            return Err(no_way());
+        }
+    }
+    Ok(())
 }
 
 fn rebase_record(

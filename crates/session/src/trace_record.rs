@@ -1,11 +1,13 @@
 //! [`TraceRecord`]: one completed transition, in two halves.
 
 use serde::{Deserialize, Serialize};
-use wellwritten_envelope::{Digest, Id, RationalNs, Scope, U64};
+use wellwritten_envelope::{Digest, Id, RationalNs, Scope, U64, sort_few_by};
+
+use crate::{CallResolution, Composition, EpisodeRequest, EpisodeRequestKind};
 
 /// One completed transition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct TraceRecord {
     /// What must be the same across dispatch orders, transports and restores.
@@ -16,7 +18,7 @@ pub struct TraceRecord {
 
 /// What one agent did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct AgentBehaviour {
     /// The agent.
@@ -48,11 +50,20 @@ pub struct AgentBehaviour {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional, type = "string"))]
     pub outcome_digest: Option<Digest>,
+    /// Digest of kinds and durations of the stimuli before its first tick, in order; absent where there were none. Their
+    /// names are left out as those of other stimuli are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional, type = "string"))]
+    pub pre_step_digest: Option<Digest>,
+    /// Digest of its whole state at that boundary, where it says one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional, type = "string"))]
+    pub state_digest: Option<Digest>,
 }
 
 /// One view at the boundary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct ViewBehaviour {
     /// The view.
@@ -67,9 +78,53 @@ pub struct ViewBehaviour {
     pub frame_digest: Option<Digest>,
 }
 
+/// What a transition sounded like on one stream. Whether it was marked as a discontinuity is not in here: the first chunk
+/// after a restore is, and the same chunk of a run that was never interrupted is not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct AudioBehaviour {
+    /// The stream.
+    #[cfg_attr(feature = "typescript", tsify(type = "string"))]
+    pub stream_id: Id,
+    /// Its first sample frame, counted from the episode's beginning.
+    #[cfg_attr(feature = "typescript", tsify(type = "string"))]
+    pub first_sample: U64,
+    /// Sample frames.
+    pub sample_frames: u32,
+    /// Digest of the samples.
+    #[cfg_attr(feature = "typescript", tsify(type = "string"))]
+    pub samples_digest: Digest,
+}
+
+/// What the task asked for the episode.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct EpisodeBehaviour {
+    /// What.
+    pub kind: EpisodeRequestKind,
+    /// Why.
+    #[cfg_attr(feature = "typescript", tsify(type = "string"))]
+    pub reason: Id,
+    /// Digest of how it ended.
+    #[cfg_attr(feature = "typescript", tsify(type = "string"))]
+    pub outcome_digest: Digest,
+}
+
+impl From<&EpisodeRequest> for EpisodeBehaviour {
+    fn from(request: &EpisodeRequest) -> Self {
+        Self {
+            kind: request.kind,
+            reason: request.reason.clone(),
+            outcome_digest: request.outcome.digest(),
+        }
+    }
+}
+
 /// The half of a record that is compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct Behaviour {
     /// Session, epoch, and the boundary the transition began at.
@@ -91,21 +146,57 @@ pub struct Behaviour {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional, type = "string"))]
     pub inspection_digest: Option<Digest>,
-    /// Events that were rewarded, by agent and then in the task's order.
+    /// Digest of the world's whole state at that boundary, where it says one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional, type = "string"))]
+    pub world_state_digest: Option<Digest>,
+    /// Each chunk of sound of the transition, by name of its stream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub audio: Vec<AudioBehaviour>,
+    /// Events that were rewarded, by agent and then in the task's order; at most [`Behaviour::MAX_OUTCOMES`].
     #[cfg_attr(feature = "typescript", tsify(type = "string[]"))]
     pub outcome_ids: Vec<Id>,
-    /// Events of the transition, in the task's order.
+    /// Events of the transition, in the task's order; at most [`Behaviour::MAX_EVENTS`].
     #[cfg_attr(feature = "typescript", tsify(type = "string[]"))]
     pub event_ids: Vec<Id>,
-    /// The boundary that was published; absent from a record of a session that publishes nothing.
+    /// What the task asked for the episode, where it asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub episode_request: Option<EpisodeBehaviour>,
+    /// The boundary that was published: the acknowledged one, or none where publication was refused or faulted. Written
+    /// after it was attempted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "typescript", tsify(optional, type = "string"))]
     pub published_boundary: Option<U64>,
 }
 
+impl Behaviour {
+    /// Most rewards of one transition: 64 for each of [`Composition::MAX_AGENTS`].
+    pub const MAX_OUTCOMES: usize = 64 * Composition::MAX_AGENTS;
+    /// Most events of one transition: as many as there may be rewards, each of an event of its own.
+    pub const MAX_EVENTS: usize = Self::MAX_OUTCOMES;
+
+    /// The same behaviour with agents, views and streams by name: in which order they are listed says nothing.
+    #[must_use]
+    pub fn normal(&self) -> Self {
+        let mut normal = self.clone();
+        sort_few_by(&mut normal.agents, |left, right| {
+            left.agent_id.cmp(&right.agent_id)
+        });
+        sort_few_by(&mut normal.observation_boundaries, |left, right| {
+            left.view_id.cmp(&right.view_id)
+        });
+        sort_few_by(&mut normal.audio, |left, right| {
+            left.stream_id.cmp(&right.stream_id)
+        });
+        normal
+    }
+}
+
 /// A request and the agent it went to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct AgentRequest {
     /// The agent.
@@ -115,9 +206,21 @@ pub struct AgentRequest {
     pub request_id: String,
 }
 
+/// A checkpoint that was captured at the boundary the transition ended at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+pub struct CaptureMark {
+    /// The checkpoint.
+    #[cfg_attr(feature = "typescript", tsify(type = "string"))]
+    pub checkpoint_id: Id,
+    /// After how many actions at that boundary. This software has no actions at a boundary, so that it is always 0.
+    pub after_actions: u32,
+}
+
 /// The half of a record that is not compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct Operational {
     /// Wall time of the transition, in nanoseconds.
@@ -129,4 +232,32 @@ pub struct Operational {
     pub advance_request_id: String,
     /// The requests that committed the agents.
     pub commit_request_ids: Vec<AgentRequest>,
+    /// Streams whose chunk was marked as a discontinuity.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", tsify(optional, type = "string[]"))]
+    pub discontinuities: Vec<Id>,
+    /// Calls since the transition before whose answer did not come in time, and how each ended; at most
+    /// [`Operational::MAX_RESOLUTIONS`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub resolutions: Vec<CallResolution>,
+    /// Checkpoints captured at the boundary it ended at, in order; the newest [`Operational::MAX_CAPTURES`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub captures: Vec<CaptureMark>,
+    /// Call ids as other software lists them; this one counts the dispatches of each request, in `resolutions`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub bus_call_ids: Vec<String>,
+    /// Owner tokens as other software lists them; here, bytes have owners without names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "typescript", tsify(optional))]
+    pub delivery_ids: Vec<String>,
+}
+
+impl Operational {
+    /// Most uncertain calls recorded with one transition.
+    pub const MAX_RESOLUTIONS: usize = 64;
+    /// Most captures recorded at one boundary.
+    pub const MAX_CAPTURES: usize = 64;
 }

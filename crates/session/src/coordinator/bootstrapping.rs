@@ -11,7 +11,7 @@ use crate::coordinator::asking::{Asking, Unanswered};
 use crate::observation_rules::{check_installed, check_telemetry};
 use crate::session_state::Link;
 use crate::{
-    AgentInitialize, AgentInitialized, Answer, Call, Composition, Coordinator,
+    AgentInitialize, AgentInitialized, Answer, Behaviour, Call, Composition, Coordinator,
     EnvironmentInitialize, ErrorCode, EventLedger, Phase, RequestId, SensoryInput, SessionError,
     SessionStore, Status, TaskEvent, TickClock, TypedValue, WorldObservation,
 };
@@ -134,7 +134,7 @@ impl Coordinator {
             .map_err(Unanswered::into_fault)?;
         kept.push((environment.clone(), request_id));
         check_installed(environment.descriptor(), &observation, 0, RationalNs::ZERO)?;
-        let contexts = self.begin_task(&epoch, &observation)?;
+        let (contexts, events) = self.begin_task(&epoch, &observation)?;
         let links: Vec<Link> = self
             .state
             .borrow()
@@ -164,7 +164,9 @@ impl Coordinator {
         self.acknowledge(&kept).await;
         self.go_and(Phase::Ready { boundary: 0 }, |state| {
             state.episode_id = episode_id.clone();
-        })
+        })?;
+        self.publish_begun(events);
+        Ok(())
     }
 
     async fn initialize_world(
@@ -190,7 +192,7 @@ impl Coordinator {
         &self,
         epoch: &Id,
         observation: &WorldObservation,
-    ) -> Result<BTreeMap<Id, TypedValue>, Fault> {
+    ) -> Result<(BTreeMap<Id, TypedValue>, Vec<TaskEvent>), Fault> {
         let mut state = self.state.borrow_mut();
         let bindings = state.bindings();
         let begun = state
@@ -218,7 +220,7 @@ impl Coordinator {
         state.last_event_step = 0;
         state.executor_events = EventLedger::new(epoch.clone());
         state.progress = Some(begun.progress);
-        Ok(begun.contexts)
+        Ok((begun.contexts, begun.events))
     }
 
     async fn initialize_agent(
@@ -298,6 +300,14 @@ pub(crate) fn sensory_input(observation: &WorldObservation) -> SensoryInput {
 
 /// Events of one boundary: all of it, no name twice.
 pub(crate) fn check_events(events: &[TaskEvent], source_step: u64) -> Result<(), Fault> {
+    if events.len() > Behaviour::MAX_EVENTS {
+        let message = format!(
+            "{} events of one transition, the limit is {}",
+            events.len(),
+            Behaviour::MAX_EVENTS
+        );
+        return Err(Fault::inside(ErrorCode::BackendFailure, message));
+    }
     for (index, event) in events.iter().enumerate() {
         let repeated = events[..index].iter().any(|earlier| earlier.id == event.id);
         if repeated || event.source_step.0 != source_step {

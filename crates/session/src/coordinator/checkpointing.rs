@@ -58,7 +58,11 @@ impl Coordinator {
                 .await?;
             self.go(Phase::Capturing { boundary })
                 .map_err(|fault| self.fail(fault))?;
-            self.capture_and_return(checkpoint_id, boundary).await?
+            let captured = self.capture_and_return(checkpoint_id, boundary).await?;
+            let checkpoint_id = captured.checkpoint_id.clone();
+            let trace = &mut self.state.borrow_mut().trace;
+            trace.note_capture(checkpoint_id, boundary);
+            captured
         };
         self.emit(SessionEvent::Captured {
             checkpoint_id: captured.checkpoint_id.clone(),

@@ -1,18 +1,21 @@
 //! What a completed transition leaves in the trace.
 
-use serde_json::json;
-use wellwritten_envelope::{CanonicalError, Scope, U64, digest_json, sort_few_by};
+use serde_json::{Value, json};
+use wellwritten_envelope::{CanonicalError, Digest, Scope, U64, digest_json, sort_few_by};
 
 use crate::coordinator::Fault;
 use crate::session_state::Link;
 use crate::{
-    Advance, AgentBehaviour, AgentOutcome, AgentRequest, Behaviour, Committed, ErrorCode,
-    Evaluation, Operational, Prepared, RequestId, TraceRecord, ViewBehaviour, WorldObservation,
+    Advance, AgentBehaviour, AgentOutcome, AgentRequest, AudioBehaviour, Behaviour, Committed,
+    EpisodeBehaviour, ErrorCode, Evaluation, Operational, Prepared, RequestId, Stimulus,
+    TraceRecord, ViewBehaviour, WorldObservation,
 };
 
 /// One agent, prepared.
 pub(crate) struct Preparing {
     pub request_id: RequestId,
+    /// What it was stimulated with before its first tick.
+    pub pre_step: Vec<Stimulus>,
     pub prepared: Prepared,
 }
 
@@ -34,6 +37,7 @@ pub(crate) struct Completed<'a> {
     pub preparing: &'a [Preparing],
     pub committing: &'a [Committing],
     pub observation: &'a WorldObservation,
+    pub world_state_digest: Option<Digest>,
     pub evaluation: &'a Evaluation,
     pub links: &'a [Link],
 }
@@ -72,12 +76,13 @@ fn behaviour(completed: &Completed<'_>) -> Result<Behaviour, CanonicalError> {
                 .get(&link.participant_id)
                 .map(outcome_digest)
                 .transpose()?,
+            pre_step_digest: pre_step_digest(&preparing.pre_step)?,
+            state_digest: committing.committed.state_digest,
         });
     }
     let mut views: Vec<ViewBehaviour> = completed
         .observation
-        .sensory_views
-        .iter()
+        .views()
         .map(|view| ViewBehaviour {
             view_id: view.view_id.clone(),
             produced_step: view.produced_step,
@@ -86,6 +91,20 @@ fn behaviour(completed: &Completed<'_>) -> Result<Behaviour, CanonicalError> {
         .collect();
     sort_few_by(&mut views, |left: &ViewBehaviour, right| {
         left.view_id.cmp(&right.view_id)
+    });
+    let mut audio: Vec<AudioBehaviour> = completed
+        .observation
+        .audio
+        .iter()
+        .map(|chunk| AudioBehaviour {
+            stream_id: chunk.stream_id.clone(),
+            first_sample: chunk.first_sample,
+            sample_frames: chunk.sample_frames,
+            samples_digest: chunk.samples.digest(),
+        })
+        .collect();
+    sort_few_by(&mut audio, |left: &AudioBehaviour, right| {
+        left.stream_id.cmp(&right.stream_id)
     });
     let rewarded = completed
         .evaluation
@@ -100,6 +119,8 @@ fn behaviour(completed: &Completed<'_>) -> Result<Behaviour, CanonicalError> {
         acknowledged_boundary: U64(completed.next),
         observation_boundaries: views,
         inspection_digest: Some(completed.observation.inspection.digest()),
+        world_state_digest: completed.world_state_digest,
+        audio,
         outcome_ids: rewarded.map(|reward| reward.event_id.clone()).collect(),
         event_ids: completed
             .evaluation
@@ -107,19 +128,33 @@ fn behaviour(completed: &Completed<'_>) -> Result<Behaviour, CanonicalError> {
             .iter()
             .map(|event| event.id.clone())
             .collect(),
+        episode_request: completed
+            .evaluation
+            .episode_request
+            .as_ref()
+            .map(EpisodeBehaviour::from),
         published_boundary: None,
     })
 }
 
-fn outcome_digest(outcome: &AgentOutcome) -> Result<wellwritten_envelope::Digest, CanonicalError> {
+fn pre_step_digest(stimuli: &[Stimulus]) -> Result<Option<Digest>, CanonicalError> {
+    if stimuli.is_empty() {
+        return Ok(None);
+    }
+    digest_json(&stimuli.iter().map(nameless).collect::<Vec<_>>()).map(Some)
+}
+
+/// A stimulus without its name, which is derived from the epoch.
+fn nameless(stimulus: &Stimulus) -> Value {
+    json!({"kindId": stimulus.kind_id, "durationMs": stimulus.duration_ms})
+}
+
+fn outcome_digest(outcome: &AgentOutcome) -> Result<Digest, CanonicalError> {
     let rewards = outcome
         .rewards
         .iter()
         .map(|reward| json!({"ruleId": reward.rule_id, "value": reward.value}));
-    let stimuli = outcome
-        .stimulations
-        .iter()
-        .map(|stimulus| json!({"kindId": stimulus.kind_id, "durationMs": stimulus.duration_ms}));
+    let stimuli = outcome.stimulations.iter().map(nameless);
     digest_json(&json!({
         "rewards": rewards.collect::<Vec<_>>(),
         "stimulations": stimuli.collect::<Vec<_>>(),
@@ -157,5 +192,16 @@ fn operational(completed: &Completed<'_>) -> Operational {
                 .map(|committing| committing.request_id)
                 .collect(),
         ),
+        discontinuities: completed
+            .observation
+            .audio
+            .iter()
+            .filter(|chunk| chunk.discontinuity)
+            .map(|chunk| chunk.stream_id.clone())
+            .collect(),
+        resolutions: Vec::new(),
+        captures: Vec::new(),
+        bus_call_ids: Vec::new(),
+        delivery_ids: Vec::new(),
     }
 }

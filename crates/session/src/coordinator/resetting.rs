@@ -108,6 +108,7 @@ impl Coordinator {
         state.trace.begin(epoch.clone(), 0);
         let aborted = state.admissions.take_all();
         drop(state);
+        self.publisher.fence();
         self.tell_aborted(aborted);
         Ok(())
     }

@@ -314,6 +314,10 @@ impl Coordinator {
             state.admissions.push(admission.clone());
         }
         drop(state);
+        if let Some(sink) = self.trace_sink.borrow().clone() {
+            sink.restored(&manifest.source_scope, to_epoch);
+        }
+        self.publish_standing(Vec::new());
         self.emit(SessionEvent::Phase { change });
         for admission in restored.admissions {
             self.tell(AdmissionEvent::Accepted {

@@ -5,6 +5,7 @@ use wellwritten_envelope::{Id, RationalNs};
 use crate::coordinator::Fault;
 use crate::coordinator::asking::{Asked, Asking, Unanswered};
 use crate::coordinator::bootstrapping::{check_events, sensory_input};
+use crate::coordinator::publishing::Ended;
 use crate::coordinator::recording::{self, Committing, Preparing};
 use crate::observation_rules::{check_telemetry, check_transition};
 use crate::session_state::Link;
@@ -25,6 +26,7 @@ struct Transitioned {
     evaluation: Evaluation,
     task_events: usize,
     committing: Vec<Committing>,
+    ended: Ended,
     record: TraceRecord,
 }
 
@@ -121,9 +123,22 @@ impl Coordinator {
             preparing: &preparing,
             committing: &committing,
             observation: &result.observation,
+            world_state_digest: result.state_digest,
             evaluation: &evaluation,
             links: &self.links()[1..],
         })?;
+        let ended = Ended {
+            decisions: preparing
+                .into_iter()
+                .map(|it| it.prepared.decision)
+                .collect(),
+            controls: batch.controls,
+            events: evaluation.events.clone(),
+            committed_steps: committing
+                .iter()
+                .map(|it| it.committed.committed_step.0)
+                .collect(),
+        };
         self.adopt(Transitioned {
             next,
             observation: result.observation,
@@ -131,6 +146,7 @@ impl Coordinator {
             evaluation,
             task_events,
             committing,
+            ended,
             record,
         })
     }
@@ -180,6 +196,7 @@ impl Coordinator {
         boundary: u64,
     ) -> Result<Preparing, Unanswered> {
         let request_id = self.next_request_id();
+        let pre_step = prepare.pre_step_stimulations.clone();
         let call = Call::Prepare(prepare);
         match self
             .ask(link, request_id, Some(self.scope(boundary)), call)
@@ -187,6 +204,7 @@ impl Coordinator {
         {
             Answer::Prepared(prepared) => Ok(Preparing {
                 request_id,
+                pre_step,
                 prepared,
             }),
             _ => Err(Self::wrong_answer(link, "Agent.Prepare")),
@@ -440,6 +458,7 @@ impl Coordinator {
             mut evaluation,
             task_events,
             committing,
+            ended,
             record,
         } = transitioned;
         let mut state = self.state.borrow_mut();
@@ -462,10 +481,10 @@ impl Coordinator {
         }
         state.terminal = evaluation.episode_request;
         state.advances += 1;
-        state.trace.push(record);
         let (epoch, terminal) = (state.epoch.clone(), state.terminal.clone());
         let applied = state.admissions.take_applied();
         drop(state);
+        self.publish_and_record(ended, record);
         self.emit(SessionEvent::Phase { change });
         self.emit(SessionEvent::Boundary {
             epoch,
