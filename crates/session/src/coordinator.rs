@@ -60,6 +60,11 @@ impl Fault {
         )
     }
 
+    /// What the world showed is gone: the epoch was ended in the middle of something, and this never becomes the reason.
+    pub(crate) fn let_go() -> Self {
+        Self::inside(ErrorCode::Internal, "what the world showed was let go of")
+    }
+
     /// Nobody outside the coordinator is to blame.
     pub(crate) fn inside(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {

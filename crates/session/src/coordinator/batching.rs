@@ -20,11 +20,7 @@ impl Coordinator {
         let scope = self.scope(boundary);
         let mut state = self.state.borrow_mut();
         let state = &mut *state;
-        let inspection = &state
-            .observation
-            .as_ref()
-            .expect("a running session has an observation")
-            .inspection;
+        let observation = state.observation.as_ref().ok_or_else(Fault::let_go)?;
         let progress = state
             .progress
             .as_ref()
@@ -42,7 +38,7 @@ impl Coordinator {
                 scope: &scope,
                 agent_id,
                 decision: &preparing.prepared.decision,
-                inspection,
+                inspection: &observation.inspection,
                 progress,
                 brain_time: brain_time
                     .map_err(|error| Fault::inside(ErrorCode::Internal, error.to_string()))?,

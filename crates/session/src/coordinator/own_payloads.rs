@@ -8,6 +8,7 @@ use wellwritten_envelope::{
 };
 
 use crate::audio_rules;
+use crate::coordinator::Fault;
 use crate::session_error::PayloadFault;
 use crate::session_state::SessionState;
 use crate::state_payload::{PayloadHeader, PayloadKind, StatePayload};
@@ -138,10 +139,10 @@ impl Coordinator {
             .task
             .capture()
             .map_err(|error| uncapturable(&ledger_name, error.to_string()))?;
-        let observation = state
-            .observation
-            .as_ref()
-            .expect("a committed boundary has an observation");
+        let Some(observation) = &state.observation else {
+            drop(state);
+            return Err(self.fail(Fault::let_go()));
+        };
         let mut payloads = vec![
             seal(
                 ledger_name,

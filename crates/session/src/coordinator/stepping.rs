@@ -311,10 +311,7 @@ impl Coordinator {
             .committed_world_time
             .checked_add(descriptor.step_duration)
             .map_err(|error| Fault::inside(ErrorCode::Internal, error.to_string()))?;
-        let old = state
-            .observation
-            .as_ref()
-            .expect("a running session has an observation");
+        let old = state.observation.as_ref().ok_or_else(Fault::let_go)?;
         check_transition(
             descriptor,
             old,
@@ -336,10 +333,7 @@ impl Coordinator {
         let mut state = self.state.borrow_mut();
         let state = &mut *state;
         let bindings = state.bindings();
-        let old = state
-            .observation
-            .as_ref()
-            .expect("a running session has an observation");
+        let old = state.observation.as_ref().ok_or_else(Fault::let_go)?;
         let evaluation = state
             .task
             .evaluate_transition(&Transition {
