@@ -14,6 +14,21 @@ Exit status:
   3  a file, or standard output, cannot be read or written
 With several files, the highest of them.";
 
+const SESSION_EXIT_STATUS: &str = "\
+Exit status:
+  0    every step that was asked for was taken, or the episode was over before
+  1    the session failed: a participant ended, or did what it must not
+  2    wrong usage: unknown arguments, a mode that does not go with a transport
+  3    a participant could not be started; a file, or standard output, cannot be written
+  130  interrupted: the session paused at a boundary and ended";
+
+const TRACE_EXIT_STATUS: &str = "\
+Exit status:
+  0  both traces tell of the same behaviour
+  1  they differ, or there was nothing to compare; a file is no trace
+  2  wrong usage: unknown arguments, an epoch that cannot be carried over
+  3  a file, or standard output, cannot be read or written";
+
 const ABOUT_JSON: &str = "\
 With --json, standard output holds exactly one JSON object, whatever happens, except that a command line that cannot
 be parsed is answered in words on standard error. Its keys:
@@ -23,7 +38,7 @@ be parsed is answered in words on standard error. Its keys:
   error      {code, message, ...}, where the command failed
 Counters and offsets are decimal strings, since they have 64 bits.";
 
-/// Inspects and verifies what Wellwritten sessions leave behind.
+/// Runs Wellwritten sessions, and inspects and verifies what they leave behind.
 #[derive(Debug, Parser)]
 #[command(name = "wellwritten", version, after_help = EXIT_STATUS, disable_help_subcommand = true)]
 pub struct Arguments {
@@ -52,6 +67,135 @@ pub enum Subject {
     /// Checkpoint envelopes (FLYSESS1 files, version 1 or 2)
     #[command(subcommand, after_help = EXIT_STATUS, after_long_help = format!("{EXIT_STATUS}\n\n{ABOUT_JSON}"))]
     Envelope(EnvelopeCommand),
+    /// Sessions, run to their end
+    #[command(subcommand, after_help = SESSION_EXIT_STATUS, after_long_help = format!("{SESSION_EXIT_STATUS}\n\n{ABOUT_JSON}"))]
+    Session(SessionCommand),
+    /// What sessions did, as `session run --trace` writes it
+    #[command(subcommand, after_help = TRACE_EXIT_STATUS, after_long_help = format!("{TRACE_EXIT_STATUS}\n\n{ABOUT_JSON}"))]
+    Trace(TraceCommand),
+}
+
+/// What to do with sessions.
+#[derive(Debug, Subcommand)]
+pub enum SessionCommand {
+    /// Start a session, take steps, and say what came of it
+    #[command(after_help = SESSION_EXIT_STATUS)]
+    Run(RunArguments),
+    /// Serve one participant: how `session run --mode process` starts this program again
+    #[command(hide = true)]
+    Participant(ParticipantArguments),
+}
+
+/// What to do with traces.
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Name every field in which two runs behaved otherwise
+    #[command(after_help = TRACE_EXIT_STATUS)]
+    Compare(CompareArguments),
+}
+
+/// The compositions this program knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompositionArgument {
+    /// A world that counts, and agents that count it up and down: whole numbers only, the same everywhere
+    Counter,
+}
+
+/// Where participants run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ModeArgument {
+    /// On the coordinator's thread
+    InProcess,
+    /// On a thread each
+    Thread,
+    /// In a process each
+    Process,
+}
+
+impl ModeArgument {
+    /// The mode as it is spelled here.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InProcess => "in-process",
+            Self::Thread => "thread",
+            Self::Process => "process",
+        }
+    }
+}
+
+/// How they are reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TransportArgument {
+    /// In memory, without a copy; only on the coordinator's thread
+    Direct,
+    /// Over Unix sockets
+    Unix,
+}
+
+/// In which order agents are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DispatchArgument {
+    /// All at once
+    Concurrent,
+    /// One after the other, by name
+    Sequential,
+    /// One after the other, by name from the last
+    Reversed,
+}
+
+/// Arguments of `session run`.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// Who takes part, and under which rules
+    #[arg(long)]
+    pub composition: CompositionArgument,
+    /// How many agents, 1 to 4
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=4))]
+    pub agents: u8,
+    /// Where participants run
+    #[arg(long, default_value = "in-process")]
+    pub mode: ModeArgument,
+    /// How they are reached; direct in-process, otherwise unix
+    #[arg(long)]
+    pub transport: Option<TransportArgument>,
+    /// In which order agents are asked; the behaviour is the same in each
+    #[arg(long, default_value = "concurrent")]
+    pub dispatch: DispatchArgument,
+    /// How many steps to take
+    #[arg(long, value_name = "N")]
+    pub steps: u64,
+    /// Steps in a second; as fast as possible without
+    #[arg(long, value_name = "HZ", value_parser = parse_rate)]
+    pub rate: Option<f64>,
+    /// Write what every step did, a JSON object a line; the file appears when it is complete
+    #[arg(long, value_name = "FILE.jsonl", value_parser = output_parser())]
+    pub trace: Option<PathBuf>,
+    /// Replace the trace's file if it exists
+    #[arg(long, requires = "trace")]
+    pub force: bool,
+}
+
+/// Arguments of `session participant`.
+#[derive(Debug, Args)]
+pub struct ParticipantArguments {
+    /// The counter composition it belongs to, as JSON
+    #[arg(long, value_name = "JSON")]
+    pub counter: String,
+}
+
+/// Arguments of `trace compare`.
+#[derive(Debug, Args)]
+pub struct CompareArguments {
+    /// One trace
+    #[arg(value_name = "A.jsonl")]
+    pub left: PathBuf,
+    /// The other
+    #[arg(value_name = "B.jsonl")]
+    pub right: PathBuf,
+    /// Read what ran under this epoch as if it had run under the last epoch of the other trace; may be given
+    /// again for further epochs
+    #[arg(long, value_name = "EPOCH", value_parser = parse_id)]
+    pub rebase_from: Vec<Id>,
 }
 
 /// What to do with an envelope.
@@ -151,6 +295,15 @@ impl From<VersionArgument> for EnvelopeVersion {
 /// a path, or leaves a directory.
 fn parse_id(text: &str) -> Result<Id, wellwritten_envelope::IdError> {
     Id::parse(text)
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    let rate: f64 = text.parse().map_err(|error| format!("{error}"))?;
+    if rate.is_finite() && rate > 0.0 {
+        Ok(rate)
+    } else {
+        Err("a rate is a number of steps in a second, above zero".to_owned())
+    }
 }
 
 /// An output is a file, which appears when all of it is verified. What was written to a stream cannot be

@@ -187,12 +187,12 @@ impl Launcher {
             ReapOutcome::Stopped
         } else {
             life.kill();
-            match life.obituary.wait_for(self.deadlines.stop).await {
-                Some(_) => ReapOutcome::Terminated,
-                None => {
-                    life.transport.close();
-                    ReapOutcome::Abandoned
-                }
+            let ending = life.obituary.wait_for(self.deadlines.stop).await;
+            if ending.is_some() {
+                ReapOutcome::Terminated
+            } else {
+                life.transport.close();
+                ReapOutcome::Abandoned
             }
         };
         let participant_id = life.incarnation.participant_id.clone();

@@ -44,6 +44,9 @@ mod printable;
 mod progress_line;
 mod publication;
 mod readable_bytes;
+mod run_error;
+mod session;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -57,6 +60,8 @@ fn main() -> ExitCode {
     let mut console = Console::new(form);
     let status = match &subject {
         Subject::Envelope(command) => envelope::run(command, &mut console),
+        Subject::Session(command) => session::run(command, &mut console),
+        Subject::Trace(command) => trace::run(command, &mut console),
     };
     console.finish(status).into()
 }

@@ -1,4 +1,4 @@
-//! [`ProgressLine`]: one line on a terminal while a large file is read.
+//! [`ProgressLine`]: one line on a terminal while a large file is read, or a session steps.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -44,8 +44,18 @@ impl ProgressLine {
         self.started = Instant::now();
     }
 
-    /// Says how far it is.
+    /// Says how far it is with bytes.
     pub fn show(&mut self, progress: Progress) {
+        self.draw(|elapsed| bytes_done(progress, elapsed));
+    }
+
+    /// Says how far it is with steps.
+    pub fn show_steps(&mut self, done: u64, total: u64) {
+        self.draw(|elapsed| steps_done(done, total, elapsed));
+    }
+
+    /// Draws the line where it is visible and due.
+    fn draw(&mut self, how_far: impl FnOnce(Duration) -> String) {
         if !self.visible {
             return;
         }
@@ -55,27 +65,47 @@ impl ProgressLine {
             return;
         }
         self.drawn = Some(now);
-        let line = self.line(progress, now.duration_since(self.started), columns());
+        let line = self.line(&how_far(now.duration_since(self.started)), columns());
         // \x1b[K clears what a longer line left behind.
         let _ = write!(io::stderr(), "\r{line}\x1b[K");
     }
 
     /// The line, narrower than the terminal: one that wraps could not be drawn over.
-    fn line(&self, progress: Progress, elapsed: Duration, columns: usize) -> String {
-        let Progress {
-            done_bytes,
-            total_bytes,
-        } = progress;
-        let percent = u128::from(done_bytes) * 100 / u128::from(total_bytes.max(1));
-        let rate = u128::from(done_bytes) * 1000 / elapsed.as_millis().max(1);
-        // The total is no length that anybody knows: what is hashed twice counts twice.
-        let rate = u64::try_from(rate).ok().and_then(short_bytes);
-        let rate = rate.unwrap_or_else(|| "under 1 KiB".to_owned());
-        let end = format!(": {percent} %, {rate}/s");
+    fn line(&self, how_far: &str, columns: usize) -> String {
+        let end = format!(": {how_far}");
         let room = columns.saturating_sub(1);
         let doing = cut(&self.doing, room.saturating_sub(width(&end)));
         cut(&format!("{doing}{end}"), room)
     }
+}
+
+fn percent(done: u64, total: u64) -> u128 {
+    u128::from(done) * 100 / u128::from(total.max(1))
+}
+
+fn a_second(done: u64, elapsed: Duration) -> u128 {
+    u128::from(done) * 1000 / elapsed.as_millis().max(1)
+}
+
+fn bytes_done(progress: Progress, elapsed: Duration) -> String {
+    let Progress {
+        done_bytes,
+        total_bytes,
+    } = progress;
+    // The total is no length that anybody knows: what is hashed twice counts twice.
+    let rate = u64::try_from(a_second(done_bytes, elapsed))
+        .ok()
+        .and_then(short_bytes);
+    let rate = rate.unwrap_or_else(|| "under 1 KiB".to_owned());
+    format!("{} %, {rate}/s", percent(done_bytes, total_bytes))
+}
+
+fn steps_done(done: u64, total: u64, elapsed: Duration) -> String {
+    format!(
+        "{} %, {} steps/s",
+        percent(done, total),
+        a_second(done, elapsed)
+    )
 }
 
 /// How wide standard error's terminal is now; a person may have changed it.
@@ -137,7 +167,7 @@ mod tests {
             total_bytes: 4 << 30,
         };
         let line = ProgressLine::new(&Console::new(quiet), doing);
-        line.line(quarter, Duration::from_secs(2), columns)
+        line.line(&bytes_done(quarter, Duration::from_secs(2)), columns)
     }
 
     #[test]
@@ -153,9 +183,16 @@ mod tests {
         };
         let line = ProgressLine::new(&Console::new(quiet), "verifying a");
         assert_eq!(
-            line.line(nothing, Duration::ZERO, 80),
+            line.line(&bytes_done(nothing, Duration::ZERO), 80),
             "verifying a: 0 %, under 1 KiB/s"
         );
+    }
+
+    #[test]
+    fn steps_are_counted_as_steps() {
+        let two_seconds = Duration::from_secs(2);
+        assert_eq!(steps_done(500, 2_000, two_seconds), "25 %, 250 steps/s");
+        assert_eq!(steps_done(0, 0, Duration::ZERO), "0 %, 0 steps/s");
     }
 
     #[test]

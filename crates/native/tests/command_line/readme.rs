@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::sample_file::{Folder, SampleFile, flip};
-use crate::wellwritten::envelope;
+use crate::wellwritten::{envelope, run};
 
 const README: &str = include_str!("../../README.md");
 
@@ -60,7 +60,23 @@ fn every_key_of_every_answer_is_documented() {
         let arguments = ["--json"].iter().chain(arguments);
         keys(&envelope(arguments).json(), &mut found);
     }
-    assert!(found.len() > 25, "{found:?}");
+    let trace = folder.file("trace.jsonl");
+    let trace = trace.to_str().unwrap();
+    let session = ["--json", "session", "run", "--composition", "counter"];
+    let compare = ["--json", "trace", "compare"];
+    for arguments in [
+        [&session[..], &["--steps", "2", "--trace", trace]].concat(),
+        [
+            &session[..],
+            &["--steps", "2", "--mode", "thread", "--transport", "direct"],
+        ]
+        .concat(),
+        [&compare[..], &[trace, trace]].concat(),
+        [&compare[..], &[trace, "missing"]].concat(),
+    ] {
+        keys(&run(arguments).json(), &mut found);
+    }
+    assert!(found.len() > 50, "{found:?}");
     let missing: Vec<_> = found.iter().filter(|key| !is_documented(key)).collect();
     assert!(missing.is_empty(), "not in the README: {missing:?}");
     assert!(!is_documented("no-such-key"), "the canary");

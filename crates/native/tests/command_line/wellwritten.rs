@@ -41,6 +41,11 @@ pub fn envelope<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Answ
     answer(&mut command(std::iter::once(subject).chain(arguments)))
 }
 
+/// Runs the program with these arguments.
+pub fn run<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Answer {
+    answer(&mut command(arguments))
+}
+
 /// The same with a file as standard input.
 pub fn envelope_with_input(arguments: &[&str], input: File) -> Answer {
     answer(command(arguments).stdin(input))
