@@ -2,8 +2,12 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use serde_json::{Value, json};
+use wellwritten_counter::{CounterComposition, DirectCounters, Faults};
+use wellwritten_native::TokioClock;
+use wellwritten_session::{CallBudgets, Coordinator, DispatchOrder, Host, Id, TraceExport};
 
 use crate::sample_file::Folder;
 use crate::wellwritten::{answer, command, run};
@@ -35,15 +39,11 @@ fn changed(folder: &Folder, of: &PathBuf, line: usize, change: impl Fn(&mut Valu
         .collect();
     let mut record: Value = serde_json::from_str(&lines[line]).unwrap();
     change(&mut record);
-    lines[line] = serde_json_canonical(&record);
+    // Keys are sorted by `serde_json`, and there are no fractions here.
+    lines[line] = serde_json::to_string(&record).unwrap();
     let path = folder.file("changed.jsonl");
     fs::write(&path, lines.join("\n") + "\n").unwrap();
     path
-}
-
-/// Keys are sorted by `serde_json`, and there are no fractions here.
-fn serde_json_canonical(record: &Value) -> String {
-    serde_json::to_string(record).unwrap()
 }
 
 fn compare(left: &PathBuf, right: &PathBuf, more: &[&str]) -> (i32, Value) {
@@ -76,13 +76,8 @@ fn equal_traces_are_equal_and_one_changed_field_is_named() {
     assert_eq!(differences[0]["step"], "650");
     assert_eq!(differences[0]["field"], "agents[fly-b].brainTicks");
     assert_eq!(differences[0]["right"], "\"7\"");
-    let words = run([&*one.to_string_lossy()].iter().fold(
-        vec!["trace".to_owned(), "compare".to_owned()],
-        |mut arguments, one| {
-            arguments.extend([(*one).to_owned(), changed.to_string_lossy().into_owned()]);
-            arguments
-        },
-    ));
+    let (one, changed) = (one.to_str().unwrap(), changed.to_str().unwrap());
+    let words = run(["trace", "compare", one, changed]);
     assert!(
         words
             .stdout
@@ -139,4 +134,88 @@ fn what_is_no_trace_is_refused_by_its_line() {
     }
     let (exit, report) = compare(&whole, &folder.file("missing"), &[]);
     assert_eq!((exit, &report["error"]["code"]), (3, &json!("open")));
+}
+
+/// The trace of so many steps under an epoch of that name, by the library.
+fn trace_under(folder: &Folder, epoch: &str, steps: u64) -> PathBuf {
+    let counter = CounterComposition {
+        epoch: Some(Id::parse(epoch).unwrap()),
+        ..CounterComposition::default()
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let records = runtime.block_on(async {
+        let composition = counter
+            .composition(DispatchOrder::Concurrent, Faults::none())
+            .unwrap();
+        let host = Host {
+            factory: DirectCounters::new(counter, Faults::none()),
+            clock: Rc::new(TokioClock::new()),
+            budgets: CallBudgets::default(),
+            store: None,
+            observer: None,
+        };
+        let session = Coordinator::new(composition, host).await.unwrap();
+        session.bootstrap().await.unwrap();
+        for _ in 0..steps {
+            session.step().await.unwrap();
+        }
+        session.trace().0
+    });
+    let path = folder.file(&format!("{epoch}.jsonl"));
+    fs::write(&path, TraceExport::new(records).to_json_lines()).unwrap();
+    path
+}
+
+#[test]
+fn what_ran_under_another_epoch_is_carried_over_by_name_or_refused() {
+    let folder = Folder::new();
+    let one = trace_under(&folder, "e1", 20);
+    let seven = trace_under(&folder, "e7", 20);
+    let (exit, report) = compare(&one, &seven, &[]);
+    assert_eq!(
+        (exit, &report["verdict"]),
+        (1, &json!("different")),
+        "raw, they differ"
+    );
+    for from in ["e1", "e7"] {
+        let (exit, report) = compare(&one, &seven, &["--rebase-from", from]);
+        assert_eq!(
+            (exit, &report["verdict"]),
+            (0, &json!("equal")),
+            "{report:#}"
+        );
+        assert_eq!(report["compared"], "20");
+    }
+    let (exit, _) = compare(&one, &seven, &["--rebase-from", "e3"]);
+    assert_eq!(exit, 1, "an epoch that is in neither carries nothing");
+    // The command line's own run is the library's.
+    let (exit, _) = compare(
+        &trace(&folder, "own.jsonl", 20),
+        &seven,
+        &["--rebase-from", "e7"],
+    );
+    assert_eq!(exit, 0);
+    let foreign = changed(&folder, &one, 3, |record| {
+        record["behaviour"]["eventIds"][0] = json!("ev-0000000000000000");
+    });
+    let (exit, report) = compare(&foreign, &seven, &["--rebase-from", "e1"]);
+    assert_eq!(
+        (exit, &report["error"]["code"]),
+        (2, &json!("unknown-event")),
+        "{report:#}"
+    );
+    let message = report["error"]["message"].as_str().unwrap();
+    assert!(message.contains("step 3"), "{message}");
+    let batch = changed(&folder, &one, 4, |record| {
+        record["behaviour"]["batchId"] = json!("batch-x-4");
+    });
+    let (exit, report) = compare(&batch, &seven, &["--rebase-from", "e1"]);
+    assert_eq!(
+        (exit, &report["error"]["code"]),
+        (2, &json!("rebase")),
+        "{report:#}"
+    );
 }
