@@ -4,7 +4,8 @@
 //! A session stands at a *boundary* and moves by *transitions*: every agent prepares a decision, the coordinator makes
 //! one complete batch of controls out of them, the environment advances once, the task judges once, every agent commits.
 //! Only then is the next boundary committed. An *epoch* is one uninterrupted timeline: the first failure that cannot be
-//! resolved ends it for the whole group, and only a group restore under a new epoch goes on. A *checkpoint* is every
+//! resolved ends it for the whole group, and only a group restore under a new epoch goes on. A *reset* begins another
+//! episode, of the whole group too. A *checkpoint* is every
 //! participant's state at one committed boundary in one envelope; a *trace* is what every transition did, in a form that
 //! can be compared between runs.
 //!
@@ -24,6 +25,11 @@
 //! - Nothing prepares unless every participant says that all of its state reads cleanly; a checkpoint of state that
 //!   does not is refused with the report.
 //! - The task hears of a transition only after the world's whole answer was verified, and exactly once.
+//! - What the world shows and sounds is what it declared: every sensory view, of the step that was due; a chunk of every
+//!   stream from every transition, beginning where the stream is, and none where nothing moved. No agent is given
+//!   sound, or a view for spectators.
+//! - A stimulus from outside that was accepted is applied exactly once on a timeline, by the step that was promised, or
+//!   is aborted with its epoch; a step that runs is never touched.
 //! - An epoch's name is used once, as is a checkpoint's, as is a restore token.
 //! - What a restore installs was built and checked before anyone staged; whoever staged or may have staged in a restore
 //!   that failed must be replaced before the next.
@@ -32,7 +38,7 @@
 //! # What it does not do
 //!
 //! It knows no device, no browser and no file. It does not retry, guess inputs, or go on without a participant. It
-//! publishes nothing beyond its observer, and has no reset of an episode.
+//! never resets or restores one participant alone.
 //!
 //! # Example
 //!

@@ -106,6 +106,15 @@ impl Link {
         }
     }
 
+    /// The same participant, out of reach: nobody answers, and no life is the one meant.
+    pub(crate) fn cut_off(&self) -> Self {
+        Self {
+            incarnation_id: self.participant_id.clone(),
+            transport: Rc::new(NotBuilt),
+            ..self.clone()
+        }
+    }
+
     /// The world's descriptor.
     pub(crate) fn descriptor(&self) -> &EnvironmentDescriptor {
         match self.description.as_deref() {

@@ -9,7 +9,7 @@ use crate::audio_rules::fresh_timelines;
 use crate::coordinator::Fault;
 use crate::coordinator::asking::{Asking, Unanswered};
 use crate::observation_rules::{check_installed, check_telemetry};
-use crate::session_state::Link;
+use crate::session_state::{Link, SessionState};
 use crate::{
     AgentInitialize, AgentInitialized, Answer, Behaviour, Call, Composition, Coordinator,
     EnvironmentInitialize, ErrorCode, EventLedger, Phase, RequestId, SensoryInput, SessionError,
@@ -154,16 +154,14 @@ impl Coordinator {
             .in_order(questions)
             .await
             .map_err(Unanswered::into_fault)?;
-        self.install_start(epoch, observation, &contexts, &links, &begun)?;
-        kept.extend(
-            links
-                .into_iter()
-                .zip(begun)
-                .map(|(link, begun)| (link, begun.request_id)),
-        );
+        check_begun(&links, &begun)?;
+        let replies = links.iter().zip(&begun);
+        kept.extend(replies.map(|(link, begun)| (link.clone(), begun.request_id)));
         self.acknowledge(&kept).await;
+        // Behind a fence that came down in the meantime nothing is put anywhere.
         self.go_and(Phase::Ready { boundary: 0 }, |state| {
             state.episode_id = episode_id.clone();
+            install_start(state, epoch, observation, contexts, begun);
         })?;
         self.publish_begun(events);
         Ok(())
@@ -255,38 +253,37 @@ impl Coordinator {
             _ => Err(Self::wrong_answer(link, "Agent.Initialize")),
         }
     }
+}
 
-    fn install_start(
-        &self,
-        epoch: Id,
-        observation: WorldObservation,
-        contexts: &BTreeMap<Id, TypedValue>,
-        links: &[Link],
-        begun: &[Begun],
-    ) -> Result<(), Fault> {
-        for (link, begun) in links.iter().zip(begun) {
-            let ticks = begun.initialized.warmup_ticks.0;
-            check_telemetry(
-                &link.participant_id,
-                &begun.initialized.telemetry,
-                &link.profile().graph,
-                ticks,
-            )?;
-        }
-        let mut state = self.state.borrow_mut();
-        for (slot, begun) in state.agents.iter_mut().zip(begun) {
-            slot.context = contexts.get(&slot.link.participant_id).cloned();
-            slot.brain_ticks = begun.initialized.warmup_ticks.0;
-            slot.clock = Some(TickClock::new(slot.link.profile().tick_duration));
-            slot.telemetry = Some(begun.initialized.telemetry.clone());
-        }
-        state.boundary = 0;
-        state.committed_world_time = observation.world_time;
-        state.observation = Some(observation);
-        state.timelines = fresh_timelines(state.environment.descriptor());
-        state.trace.begin(epoch, 0);
-        Ok(())
+fn check_begun(links: &[Link], begun: &[Begun]) -> Result<(), Fault> {
+    links.iter().zip(begun).try_for_each(|(link, begun)| {
+        check_telemetry(
+            &link.participant_id,
+            &begun.initialized.telemetry,
+            &link.profile().graph,
+            begun.initialized.warmup_ticks.0,
+        )
+    })
+}
+
+fn install_start(
+    state: &mut SessionState,
+    epoch: Id,
+    observation: WorldObservation,
+    mut contexts: BTreeMap<Id, TypedValue>,
+    begun: Vec<Begun>,
+) {
+    for (slot, begun) in state.agents.iter_mut().zip(begun) {
+        slot.context = contexts.remove(&slot.link.participant_id);
+        slot.brain_ticks = begun.initialized.warmup_ticks.0;
+        slot.clock = Some(TickClock::new(slot.link.profile().tick_duration));
+        slot.telemetry = Some(begun.initialized.telemetry);
     }
+    state.boundary = 0;
+    state.committed_world_time = observation.world_time;
+    state.observation = Some(observation);
+    state.timelines = fresh_timelines(state.environment.descriptor());
+    state.trace.begin(epoch, 0);
 }
 
 /// What every agent sees of an observation: the very same frames.

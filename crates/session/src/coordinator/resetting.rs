@@ -3,6 +3,7 @@
 use wellwritten_envelope::Id;
 
 use crate::coordinator::Fault;
+use crate::session_state::Link;
 use crate::{Coordinator, Executor, ParticipantError, Phase, SessionError, Status};
 
 /// What begins with a reset.
@@ -41,27 +42,44 @@ impl Coordinator {
         if let Some(store) = self.store.clone() {
             self.claim_epoch(&*store, &epoch).await?;
         }
-        self.leave_episode(boundary, &episode_id, &epoch)
+        let left = self
+            .leave_episode(boundary, &episode_id, &epoch)
             .map_err(|fault| self.fail(fault))?;
-        let begun = async {
-            self.connect_all().await.map_err(|error| {
-                let message = format!("a participant was not built anew: {error}");
-                Fault {
-                    participant: error.participant().cloned(),
-                    error: ParticipantError::uncertain(error.code(), message),
-                }
-            })?;
-            for (slot, executor) in self.state.borrow_mut().agents.iter_mut().zip(executors) {
-                slot.executor = executor;
-            }
-            self.start(epoch, &episode_id).await
-        };
-        if let Err(fault) = begun.await {
+        let begun = self
+            .begin_episode(&left, executors, epoch, &episode_id)
+            .await;
+        if let Err(fault) = begun {
             self.taint_all();
             return Err(self.fail(fault));
         }
         drop(guard);
         Ok(self.status())
+    }
+
+    /// Builds everyone anew and sets them up. Those that were left are closed for good, however that ends, but not
+    /// before others were built: whoever builds them brings the old ones to their end in his own order.
+    async fn begin_episode(
+        &self,
+        left: &[Link],
+        executors: Vec<Box<dyn Executor>>,
+        epoch: Id,
+        episode_id: &Id,
+    ) -> Result<(), Fault> {
+        let connected = self.connect_all().await;
+        for link in left {
+            link.transport.close();
+        }
+        connected.map_err(|error| {
+            let message = format!("a participant was not built anew: {error}");
+            Fault {
+                participant: error.participant().cloned(),
+                error: ParticipantError::uncertain(error.code(), message),
+            }
+        })?;
+        for (slot, executor) in self.state.borrow_mut().agents.iter_mut().zip(executors) {
+            slot.executor = executor;
+        }
+        self.start(epoch, episode_id).await
     }
 
     async fn require_fresh_episode(&self, episode_id: &Id) -> Result<(), SessionError> {
@@ -94,22 +112,34 @@ impl Coordinator {
             .collect()
     }
 
-    /// Leaves everything of the old episode behind, so that nothing of it is ever taken for the new one's.
-    fn leave_episode(&self, boundary: u64, episode_id: &Id, epoch: &Id) -> Result<(), Fault> {
-        self.go(Phase::Resetting { boundary })?;
-        self.adopt_epoch(epoch);
-        let mut state = self.state.borrow_mut();
-        state.used_episodes.insert(episode_id.clone());
-        state.observation = None;
-        state.timelines.clear();
-        state.terminal = None;
-        state.durable = None;
-        state.pause_requested = false;
-        state.trace.begin(epoch.clone(), 0);
-        let aborted = state.admissions.take_all();
-        drop(state);
-        self.publisher.fence();
+    /// Leaves everything of the old episode behind, so that nothing of it is ever taken for the new one's: from here on
+    /// no question reaches the participants that were, who are returned.
+    fn leave_episode(
+        &self,
+        boundary: u64,
+        episode_id: &Id,
+        epoch: &Id,
+    ) -> Result<Vec<Link>, Fault> {
+        let (mut left, mut aborted) = (Vec::new(), Vec::new());
+        self.go_and(Phase::Resetting { boundary }, |state| {
+            left = state.links();
+            state.environment = state.environment.cut_off();
+            for slot in &mut state.agents {
+                slot.link = slot.link.cut_off();
+            }
+            state.used_epochs.insert(epoch.clone());
+            state.epoch = epoch.clone();
+            state.used_episodes.insert(episode_id.clone());
+            state.observation = None;
+            state.timelines.clear();
+            state.terminal = None;
+            state.durable = None;
+            state.pause_requested = false;
+            state.trace.begin(epoch.clone(), 0);
+            aborted = state.admissions.take_all();
+            self.publisher.fence();
+        })?;
         self.tell_aborted(aborted);
-        Ok(())
+        Ok(left)
     }
 }

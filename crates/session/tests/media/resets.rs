@@ -1,11 +1,13 @@
 //! A new episode: a session that was reset is a session that begins, and nothing of the old one is taken for the new one's.
 
+use std::rc::Rc;
+
 use futures::FutureExt;
 use futures::executor::block_on;
 use wellwritten_session::{
-    Artifact, Call, Coordinator, ErrorCode, Hello, Id, Phase, Request, RequestId, ResetRequest,
-    RestoreRequest, Role, SessionError, TraceRecord, TraceVerdict, Transport, TransportError, U64,
-    compare_traces, rebase_trace,
+    Artifact, Call, Coordinator, ErrorCode, Hello, Id, ParticipantError, Phase, Request, RequestId,
+    ResetRequest, RestoreRequest, Role, SessionError, TraceRecord, TraceVerdict, Transport,
+    TransportError, U64, compare_traces, rebase_trace,
 };
 
 use crate::bench::{Rig, compose, id};
@@ -292,9 +294,13 @@ fn a_reset_that_is_dropped_halfway_is_a_failure() {
 
 #[test]
 fn the_old_episodes_sound_is_never_taken_for_the_new_ones() {
-    // A world that goes on sounding where the old episode was.
     let rig = paused(2);
+    assert_eq!(rig.session.snapshot().unwrap().media.audio.len(), 2);
     block_on(rig.session.reset(into("ep2"))).unwrap();
+    let snapshot = rig.session.snapshot().unwrap();
+    assert_eq!((&snapshot.scope.epoch, snapshot.scope.step), (&id("e2"), U64(0)));
+    assert!(snapshot.media.audio.is_empty());
+    // A world that goes on sounding where the old episode was.
     rig.bench.tamper_with(|observation| {
         for chunk in &mut observation.audio {
             chunk.first_sample.0 += 1600;
@@ -308,7 +314,7 @@ fn the_old_episodes_sound_is_never_taken_for_the_new_ones() {
 
 #[test]
 fn a_session_without_a_store_is_reset_too() {
-    let session: Coordinator = compose(&std::rc::Rc::default(), None).unwrap();
+    let session: Coordinator = compose(&Rc::default(), None).unwrap();
     block_on(session.bootstrap()).unwrap();
     let mut epochs: Vec<Id> = vec![session.status().epoch];
     for episode in ["ep2", "ep3"] {
@@ -318,4 +324,42 @@ fn a_session_without_a_store_is_reset_too() {
         block_on(session.step()).unwrap();
     }
     assert_eq!(epochs, ["e1", "e2", "e3"].map(id));
+}
+
+#[test]
+fn a_listener_that_ends_the_epoch_on_the_way_is_obeyed() {
+    // At every event of a reset, and of the bootstrap in it: the session is failed, and nothing is left to be seen.
+    let events_of_a_reset = {
+        let rig = paused(1);
+        rig.save("one");
+        rig.session.admit(&id("fly-a"), &id("spark"), 1.0).unwrap();
+        rig.bench.events.borrow_mut().clear();
+        block_on(rig.session.reset(into("ep2"))).unwrap();
+        rig.bench.events.borrow().len()
+    };
+    assert!(events_of_a_reset >= 3, "{events_of_a_reset}");
+    for at in 0..events_of_a_reset {
+        let rig = paused(1);
+        rig.save("one");
+        rig.session.admit(&id("fly-a"), &id("spark"), 1.0).unwrap();
+        rig.bench.events.borrow_mut().clear();
+        let (session, bench) = (Rc::downgrade(&rig.session), Rc::downgrade(&rig.bench));
+        *rig.bench.watch.borrow_mut() = Some(Box::new(move |_| {
+            if bench.upgrade().unwrap().events.borrow().len() == at + 1 {
+                let error = ParticipantError::uncertain(ErrorCode::BackendFailure, "now");
+                session.upgrade().unwrap().fail_epoch(None, error).unwrap();
+            }
+        }));
+        let reset = block_on(rig.session.reset(into("ep2")));
+        *rig.bench.watch.borrow_mut() = None;
+        let status = rig.session.status();
+        assert_eq!(status.phase, Phase::Failed, "event {at}");
+        assert_eq!(status.failure.unwrap().error.message, "now");
+        assert!(rig.session.admissions().is_empty());
+        if reset.is_err() {
+            assert_eq!((status.episode_id, status.tainted.len()), (id("ep1"), 3));
+            rig.restore();
+            rig.steps(1);
+        }
+    }
 }
