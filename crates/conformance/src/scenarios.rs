@@ -1,0 +1,99 @@
+//! [`SCENARIOS`]: every scenario there is, in the order of the files they are in.
+
+mod endings;
+mod media;
+mod order;
+mod phases;
+mod repetition;
+mod restores;
+mod retention;
+mod traces;
+mod uncertainty;
+
+use crate::Scenario;
+
+/// The list of a file's scenarios: the name of each function is the scenario's name.
+macro_rules! scenarios {
+    ($($module:ident :: $name:ident),* $(,)?) => {
+        &[$(Scenario {
+            name: concat!(stringify!($module), "::", stringify!($name)),
+            run: |stage| Box::pin($module::$name(stage)),
+        }),*]
+    };
+}
+
+/// Every scenario. Each may be played on any stage, in any order, alone.
+pub const SCENARIOS: &[Scenario] = scenarios![
+    order::one_advance_for_each_complete_batch,
+    order::all_prepare_before_the_world_moves_and_commit_before_the_next_prepare,
+    order::a_slow_agent_holds_the_world,
+    order::one_judgement_for_each_transition_and_none_at_bootstrap,
+    order::sixty_hertz_over_milliseconds_is_16_17_17,
+    order::one_agent_works_like_two_and_four,
+    order::replies_in_another_order_change_nothing,
+    order::status_answers_during_compute_and_is_no_progress,
+    phases::bootstrap_moves_nothing_and_a_second_one_is_refused_without_harm,
+    phases::a_pause_in_the_middle_of_a_step_lands_on_the_boundary_just_committed,
+    phases::a_pause_while_nothing_runs_is_at_once,
+    phases::a_terminal_episode_pauses_at_its_own_boundary,
+    phases::a_callers_mistake_is_refused_and_changes_nothing,
+    phases::only_legal_edges_are_taken,
+    phases::a_step_that_is_abandoned_ends_the_epoch,
+    phases::a_reset_begins_a_new_episode_with_nothing_of_the_old,
+    phases::dirty_bytes_refuse_a_step_and_nothing_moves,
+    phases::a_capture_that_is_asked_for_during_a_step_neither_waits_for_ever_nor_captures,
+    repetition::a_duplicate_prepare_replays_and_does_nothing_again,
+    repetition::a_duplicate_commit_replays_and_does_nothing_again,
+    repetition::a_duplicate_advance_replays_and_moves_nothing,
+    repetition::altered_controls_under_the_same_batch_are_a_conflict,
+    repetition::the_same_operation_under_another_name_is_a_conflict,
+    repetition::an_exact_duplicate_of_a_running_operation_is_in_progress,
+    repetition::another_operation_while_one_runs_is_busy,
+    repetition::a_cached_artifact_survives_its_first_consumer,
+    repetition::a_session_of_duplicates_behaves_like_one_of_none,
+    retention::answers_are_kept_for_two_steps_and_then_expire,
+    retention::a_stray_request_for_a_far_step_poisons_nothing,
+    retention::a_refused_operation_frees_its_key,
+    retention::sixteen_unacknowledged_answers_are_kept_and_no_more,
+    retention::acknowledgments_in_any_order_expire_nothing_else,
+    retention::checks_come_in_order,
+    retention::a_participant_says_who_it_is_to_nobody_else,
+    retention::an_undeclared_stimulus_never_reaches_a_brain,
+    uncertainty::a_lost_advance_reply_resolves_to_one_advance,
+    uncertainty::a_lost_request_is_sent_again_under_its_own_name,
+    uncertainty::lost_prepare_and_commit_replies_resolve,
+    uncertainty::a_lost_initialize_reply_resolves,
+    uncertainty::a_slow_participant_that_gets_on_is_waited_for,
+    uncertainty::a_slow_participant_that_does_not_is_given_up_by_name,
+    uncertainty::a_participant_that_hangs_is_given_up_by_name,
+    media::one_shared_image_reaches_every_agent,
+    media::an_image_outlives_the_message_it_came_with,
+    media::a_view_that_is_not_what_it_must_be_fails_the_step_before_any_reward,
+    media::a_sound_that_is_not_what_it_must_be_fails_the_step_before_any_reward,
+    media::whatever_else_the_world_says_wrong_fails_the_step_before_any_reward,
+    media::a_declared_delay_repeats_the_first_frame_as_the_same_artifact,
+    media::a_cadence_that_does_not_divide_the_sample_rate_lands_on_whole_samples,
+    media::nothing_sounds_where_nothing_moved,
+    endings::one_failing_commit_after_another_succeeded_ends_the_epoch,
+    endings::a_world_that_did_not_move_by_its_batch_ends_the_epoch,
+    endings::a_brain_that_ran_a_tick_too_many_is_named,
+    endings::a_task_that_stimulates_what_nobody_declares_ends_the_epoch,
+    endings::a_participant_that_is_killed_ends_the_epoch_by_name,
+    endings::a_route_that_ends_during_advance_ends_the_epoch,
+    endings::a_panic_is_a_death_and_named,
+    endings::a_reply_that_is_not_its_own_ends_the_epoch,
+    endings::another_incarnation_is_never_reached_in_silence,
+    endings::an_epoch_that_ended_does_nothing_more,
+    endings::a_refusal_of_any_code_ends_the_step_and_says_that_nothing_changed,
+    restores::a_group_goes_on_under_a_new_epoch,
+    restores::participants_are_restored_to_a_lower_step_and_take_its_steps,
+    restores::an_old_incarnation_is_not_heard_after_a_restore,
+    restores::three_stage_the_fourth_fails_and_nobody_goes_on,
+    restores::an_activation_that_fails_half_way_leaves_the_group_fenced,
+    restores::lost_lifecycle_replies_resolve,
+    restores::old_sound_is_never_taken_for_the_present,
+    traces::every_order_and_number_of_agents_behaves_as_written_down,
+    traces::a_thousand_steps_behave_as_written_down,
+    traces::a_resumed_run_equals_an_uninterrupted_one,
+    traces::one_tick_too_many_is_another_behaviour,
+];

@@ -1,0 +1,113 @@
+//! What a run did, digest for digest.
+
+use std::rc::Rc;
+
+use wellwritten_counter::AGENTS;
+use wellwritten_session::{
+    DispatchOrder, ErrorCode, ParticipantError, RestoreRequest, TraceRecord, TraceVerdict,
+    compare_traces, rebase_trace,
+};
+
+use crate::play::{Play, Setup, id};
+use crate::scenario_failure::{holds, same};
+use crate::trace_digests::{DIGESTS, SHORT_STEPS, STEPS};
+use crate::{ScenarioFailure, Stage, Verdict, behaviour_digest};
+
+use super::order::ORDERS;
+
+async fn digest_of(
+    stage: &Rc<dyn Stage>,
+    agents: usize,
+    dispatch: DispatchOrder,
+    steps: u64,
+) -> Result<String, ScenarioFailure> {
+    let play = Play::ready(stage, Setup::agents(agents).dispatched(dispatch)).await?;
+    play.tap.listen_no_more();
+    play.steps(steps).await?;
+    Ok(behaviour_digest(&play.trace())?.to_string())
+}
+
+pub(super) async fn every_order_and_number_of_agents_behaves_as_written_down(
+    stage: Rc<dyn Stage>,
+) -> Verdict {
+    let due: Vec<String> = DIGESTS
+        .iter()
+        .map(|(_, short, _)| (*short).to_owned())
+        .collect();
+    for dispatch in ORDERS {
+        let mut found = Vec::new();
+        for (agents, ..) in DIGESTS {
+            found.push(digest_of(&stage, agents, dispatch, SHORT_STEPS).await?);
+        }
+        same("the behaviour of short runs,", &found, &due)?;
+    }
+    Ok(())
+}
+
+pub(super) async fn a_thousand_steps_behave_as_written_down(stage: Rc<dyn Stage>) -> Verdict {
+    let due: Vec<String> = DIGESTS
+        .iter()
+        .map(|(.., long)| (*long).to_owned())
+        .collect();
+    let mut found = Vec::new();
+    for ((agents, ..), dispatch) in DIGESTS.into_iter().zip(ORDERS) {
+        found.push(digest_of(&stage, agents, dispatch, STEPS).await?);
+    }
+    same("the behaviour of long runs,", &found, &due)
+}
+
+pub(super) async fn a_resumed_run_equals_an_uninterrupted_one(stage: Rc<dyn Stage>) -> Verdict {
+    let straight = Play::ready(&stage, Setup::default()).await?;
+    straight.steps(6).await?;
+    let play = Play::ready(&stage, Setup::default().with_store()).await?;
+    play.steps(3).await?;
+    play.session.checkpoint(None).await?;
+    play.steps(1).await?;
+    let error = ParticipantError::uncertain(ErrorCode::BackendFailure, "the device was lost");
+    play.session.fail_epoch(None, error)?;
+    play.session.replace_participants().await?;
+    play.session.restore(RestoreRequest::default()).await?;
+    play.session.resume()?;
+    play.steps(3).await?;
+    let resumed: Vec<TraceRecord> = play.trace();
+    let raw = compare_traces(&straight.trace(), &resumed);
+    same(
+        "raw traces that differ,",
+        &raw.verdict,
+        &TraceVerdict::Different,
+    )?;
+    let epochs = play.session.trace_epochs();
+    let ids = play.session.rebase_ids(&id("e1"));
+    let rebased = rebase_trace(&resumed, &epochs, &id("e1"), &ids)
+        .map_err(|error| ScenarioFailure::new("a trace that rebases", error.to_string()))?;
+    let diff = compare_traces(&straight.trace(), &rebased);
+    let is_equal = (diff.verdict, diff.compared) == (TraceVerdict::Equal, 6);
+    holds("the same behaviour", is_equal, diff.differences)
+}
+
+pub(super) async fn one_tick_too_many_is_another_behaviour(stage: Rc<dyn Stage>) -> Verdict {
+    let play = Play::ready(&stage, Setup::default()).await?;
+    play.steps(3).await?;
+    let digest = behaviour_digest(&play.trace())?;
+    let mut altered = play.trace();
+    altered[1].behaviour.agents[0].ticks_advanced.0 += 1;
+    holds(
+        "a tick to show",
+        behaviour_digest(&altered)? != digest,
+        digest,
+    )?;
+    let mut shuffled = play.trace();
+    shuffled[1].behaviour.agents.reverse();
+    "req-0".clone_into(&mut shuffled[2].operational.advance_request_id);
+    same(
+        "order and names not to show,",
+        &behaviour_digest(&shuffled)?,
+        &digest,
+    )?;
+    let fewer = play.trace()[..2].to_vec();
+    holds(
+        "a shorter run to show",
+        behaviour_digest(&fewer)? != digest,
+        AGENTS.len(),
+    )
+}
