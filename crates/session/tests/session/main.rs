@@ -4,6 +4,7 @@
 mod agent;
 mod checkpoints;
 mod coherence;
+mod publishing;
 mod refusals;
 mod restores;
 mod rig;
@@ -11,5 +12,6 @@ mod runtime;
 mod stepping;
 mod task;
 mod traces;
+mod traces_exported;
 mod wire;
 mod world;
