@@ -9,7 +9,7 @@ use futures::executor::block_on;
 use futures::future::{join, poll_immediate};
 use serde_json::{Value, json};
 use wellwritten_session::{
-    CommittedBoundary, CommittedSnapshot, ErrorCode, GateVerdict, IncoherentSnapshot,
+    CommittedBoundary, CommittedSnapshot, ErrorCode, GateVerdict, IncoherentSnapshot as No,
     PublicationGate, PublishedEvent, QueryAnswer, QueryError, RationalNs, RestoreRequest,
     SessionEvent, SessionQueries, SubscribeError, SubscribeOptions, Subscription, TraceVerdict,
     U64, check_coherence, compare_traces,
@@ -513,11 +513,12 @@ fn good() -> (CommittedSnapshot, CommittedBoundary, Rig) {
     (snapshot, committed, rig)
 }
 
+type Change = fn(&mut CommittedSnapshot, &mut CommittedBoundary);
+type Expected = fn(&No) -> bool;
+
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of changes")]
 fn coherence_notices_any_one_thing_that_is_of_another_boundary() {
-    type Change = fn(&mut CommittedSnapshot, &mut CommittedBoundary);
-    type Expected = fn(&IncoherentSnapshot) -> bool;
-    use IncoherentSnapshot as No;
     let (snapshot, committed, rig) = good();
     let descriptor = rig.session.descriptor(None).unwrap();
     check_coherence(&snapshot, &descriptor, &committed).unwrap();

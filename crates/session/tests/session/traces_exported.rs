@@ -33,7 +33,7 @@ fn what_was_exported_reads_as_what_it_was_in_parts_of_any_size() {
     let records = ran(6);
     let export = TraceExport::new(records.clone());
     let bytes = export.to_json_lines();
-    assert_eq!(bytes.iter().filter(|byte| **byte == b'\n').count(), 6);
+    assert_eq!(bytes.split(|byte| *byte == b'\n').count(), 7);
     assert_eq!(TraceExport::from_json_lines(&bytes).unwrap(), export);
     assert_eq!(export.digest(), behaviour_digest(&records));
     for size in [1, 7, 1000, bytes.len()] {
@@ -52,13 +52,16 @@ fn what_was_exported_reads_as_what_it_was_in_parts_of_any_size() {
     );
 }
 
+type Expected = fn(&TraceReadError) -> bool;
+type Change = fn(&mut TraceRecord);
+
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table of damages")]
 fn what_is_no_export_is_refused_by_the_line_it_is_in() {
     let bytes = TraceExport::new(ran(3)).to_json_lines();
     let text = String::from_utf8(bytes).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let with_second = |second: &str| format!("{}\n{second}\n{}\n", lines[0], lines[2]);
-    type Expected = fn(&TraceReadError) -> bool;
     let cases: [(String, Expected); 13] = [
         (text[..text.len() - 1].to_owned(), |no| {
             matches!(no, TraceReadError::CutOff { line: 3 })
@@ -275,14 +278,14 @@ fn the_largest_record_there_may_be_fits_a_line_and_one_more_of_anything_is_refus
         line.len()
     );
     let read = TraceExport::from_json_lines(&line).unwrap();
-    assert_eq!(read.records(), [record.clone()]);
-    let changes: [(&str, fn(&mut TraceRecord)); 5] = [
+    assert_eq!(read.records(), std::slice::from_ref(&record));
+    let changes: [(&str, Change); 5] = [
         ("agents", |it| {
             let agent = it.behaviour.agents[0].clone();
             it.behaviour.agents.push(agent);
         }),
         ("rewarded events", |it| {
-            it.behaviour.outcome_ids.push(id("o"))
+            it.behaviour.outcome_ids.push(id("o"));
         }),
         ("events", |it| it.behaviour.event_ids.push(id("o"))),
         ("uncertain calls", |it| {
@@ -306,7 +309,6 @@ fn the_largest_record_there_may_be_fits_a_line_and_one_more_of_anything_is_refus
 
 #[test]
 fn two_traces_share_a_digest_exactly_where_the_comparison_finds_nothing() {
-    type Change = fn(&mut TraceRecord);
     let original = ran(4);
     let same: [Change; 5] = [
         |it| it.behaviour.agents.reverse(),
@@ -324,10 +326,10 @@ fn two_traces_share_a_digest_exactly_where_the_comparison_finds_nothing() {
         ("scope.epoch", |it| it.behaviour.scope.epoch = id("e9")),
         ("scope.step", |it| it.behaviour.scope.step.0 += 1),
         ("agents[fly-b].brainTicks", |it| {
-            it.behaviour.agents[1].brain_ticks.0 += 1
+            it.behaviour.agents[1].brain_ticks.0 += 1;
         }),
         ("agents[fly-a].outcomeDigest", |it| {
-            it.behaviour.agents[0].outcome_digest = None
+            it.behaviour.agents[0].outcome_digest = None;
         }),
         ("agents[fly-a].preStepDigest", |it| {
             it.behaviour.agents[0].pre_step_digest = Some(Digest::blake3(b"x"));
@@ -340,13 +342,13 @@ fn two_traces_share_a_digest_exactly_where_the_comparison_finds_nothing() {
         }),
         ("batchId", |it| it.behaviour.batch_id = id("batch-e1-77")),
         ("inspectionDigest", |it| {
-            it.behaviour.inspection_digest = None
+            it.behaviour.inspection_digest = None;
         }),
         ("worldStateDigest", |it| {
             it.behaviour.world_state_digest = Some(Digest::blake3(b"x"));
         }),
         ("audio[arena].firstSample", |it| {
-            it.behaviour.audio[0].first_sample.0 += 1
+            it.behaviour.audio[0].first_sample.0 += 1;
         }),
         ("audio[arena].samplesDigest", |it| {
             it.behaviour.audio[0].samples_digest = Digest::blake3(b"x");
@@ -355,10 +357,10 @@ fn two_traces_share_a_digest_exactly_where_the_comparison_finds_nothing() {
             it.behaviour.event_ids.pop();
         }),
         ("outcomeIds[2]", |it| {
-            it.behaviour.outcome_ids.push(id("ev-x"))
+            it.behaviour.outcome_ids.push(id("ev-x"));
         }),
         ("publishedBoundary", |it| {
-            it.behaviour.published_boundary = None
+            it.behaviour.published_boundary = None;
         }),
         ("observationBoundaries[arena].producedStep", |it| {
             it.behaviour.observation_boundaries[0].produced_step.0 += 1;
