@@ -12,6 +12,9 @@ use crate::plain_length::plain_length;
 use crate::plain_value::finite;
 use crate::{Digest, MAX_SAFE_INTEGER, PlainError, PlainValue};
 
+/// Room for a message or a typed value, most of which are shorter.
+const USUAL_BYTES: usize = 512;
+
 /// Why a value has no canonical JSON. Nothing is written; retrying the same value fails again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -50,7 +53,7 @@ pub fn canonical_text(value: &Value) -> String {
 /// A writer of our own: it is the only one in the module that every visitor downloads, where the tables of a
 /// general one for numbers would weigh more than all of this crate.
 pub(crate) fn plain_text(value: &PlainValue) -> Result<String, PlainError> {
-    let mut text = String::new();
+    let mut text = String::with_capacity(USUAL_BYTES);
     write_value(&mut text, value)?;
     Ok(text)
 }
@@ -89,14 +92,20 @@ fn write_object(
     text: &mut String,
     fields: &[(Cow<'static, str>, PlainValue)],
 ) -> Result<(), PlainError> {
-    // A map is in order already, but for the keys in which UTF-8 and UTF-16 differ.
-    let ascends = fields.is_sorted_by(|(left, _), (right, _)| utf16_order(left, right).is_lt());
-    let mut order: Vec<usize> = (0..fields.len()).collect();
-    if !ascends {
-        heap_sort_by(&mut order, |&left, &right| {
-            utf16_order(&fields[left].0, &fields[right].0).then(left.cmp(&right))
-        });
+    // A map is in order already, but for the keys in which UTF-8 and UTF-16 differ, and so are many structs.
+    if fields.is_sorted_by(|(left, _), (right, _)| utf16_order(left, right).is_lt()) {
+        text.push('{');
+        for (index, (key, value)) in fields.iter().enumerate() {
+            separate(text, index);
+            write_member(text, key, value)?;
+        }
+        text.push('}');
+        return Ok(());
     }
+    let mut order: Vec<usize> = (0..fields.len()).collect();
+    heap_sort_by(&mut order, |&left, &right| {
+        utf16_order(&fields[left].0, &fields[right].0).then(left.cmp(&right))
+    });
     text.push('{');
     let start = text.len();
     for (place, &at) in order.iter().enumerate() {
@@ -108,12 +117,16 @@ fn write_object(
             continue;
         }
         separate(text, text.len() - start);
-        write_string(text, key);
-        text.push(':');
-        write_value(text, value)?;
+        write_member(text, key, value)?;
     }
     text.push('}');
     Ok(())
+}
+
+fn write_member(text: &mut String, key: &str, value: &PlainValue) -> Result<(), PlainError> {
+    write_string(text, key);
+    text.push(':');
+    write_value(text, value)
 }
 
 /// The order of UTF-16 units: that of UTF-8 bytes, except that U+E000 to U+FFFF, whose first byte is 0xee or 0xef, come

@@ -45,7 +45,7 @@ pub struct AgentProfile {
 }
 
 /// Parameters of `Agent.Initialize`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentInitialize {
     /// The agent that is meant.
@@ -160,7 +160,7 @@ pub struct Prepared {
 }
 
 /// Parameters of `Agent.Commit`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Commit {
     /// The `Agent.Prepare` request this completes.

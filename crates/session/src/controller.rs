@@ -180,34 +180,34 @@ impl ControllerSchema {
 
     /// Checks that `intent` lists exactly the declared buttons and axes, in order and in range.
     pub fn check(&self, intent: &ControllerIntent) -> Result<(), ControlError> {
-        if !intent
-            .buttons
-            .iter()
-            .map(|button| &button.id)
-            .eq(&self.buttons)
-        {
+        self.check_lists(&intent.buttons, &intent.axes)
+    }
+
+    /// As [`check`](Self::check), of what is pressed on a port.
+    pub fn check_control(&self, control: &PortControl) -> Result<(), ControlError> {
+        self.check_lists(&control.buttons, &control.axes)
+    }
+
+    fn check_lists(&self, buttons: &[ButtonState], axes: &[AxisValue]) -> Result<(), ControlError> {
+        if !buttons.iter().map(|button| &button.id).eq(&self.buttons) {
             return Err(ControlError::Buttons {
                 controller: self.schema.id.clone(),
-                found: intent
-                    .buttons
-                    .iter()
-                    .map(|button| button.id.clone())
-                    .collect(),
+                found: buttons.iter().map(|button| button.id.clone()).collect(),
                 declared: self.buttons.clone(),
             });
         }
         let declared = self.axes.iter().map(|axis| &axis.id);
-        if !intent.axes.iter().map(|axis| &axis.id).eq(declared.clone()) {
+        if !axes.iter().map(|axis| &axis.id).eq(declared.clone()) {
             return Err(ControlError::Axes {
                 controller: self.schema.id.clone(),
-                found: intent.axes.iter().map(|axis| axis.id.clone()).collect(),
+                found: axes.iter().map(|axis| axis.id.clone()).collect(),
                 declared: declared.cloned().collect(),
             });
         }
         let outside = self
             .axes
             .iter()
-            .zip(&intent.axes)
+            .zip(axes)
             .find(|(schema, axis)| !schema.range.contains(axis.value));
         match outside {
             Some((schema, axis)) => Err(ControlError::OutOfRange {

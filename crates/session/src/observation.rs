@@ -73,7 +73,7 @@ impl ViewDescriptor {
 }
 
 /// One frame of a view.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ViewRef {
     /// The view.
@@ -85,7 +85,7 @@ pub struct ViewRef {
 }
 
 /// What an agent sees at a boundary.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SensoryInput {
     /// The boundary.

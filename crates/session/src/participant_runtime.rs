@@ -160,19 +160,16 @@ impl ParticipantRuntime {
             let message = format!("{} is not a method of an {role}", request.call.method());
             return Err(ParticipantError::refused(ErrorCode::Unsupported, message));
         }
-        let body = request.body_digest().map_err(|error| {
-            ParticipantError::refused(ErrorCode::InvalidArgument, error.to_string())
-        })?;
         let scope = request.scope.as_ref().ok_or_else(|| {
             let message = format!("{} needs a scope", request.call.method());
             ParticipantError::refused(ErrorCode::InvalidArgument, message)
         })?;
-        let admission = self.records.borrow_mut().admit(request, scope, body)?;
+        let admission = self.records.borrow_mut().admit(request, scope)?;
         if let Admission::Replay(outcome) = admission {
             return *outcome;
         }
         self.check(request, scope)?;
-        self.records.borrow_mut().begin(request, scope, body);
+        self.records.borrow_mut().begin(request, scope);
         let running = self.state.borrow_mut().begin(&request.call);
         let outcome = self.execute(request, scope).await;
         let outcome = outcome.map_err(ParticipantError::for_reply);

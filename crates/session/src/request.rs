@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wellwritten_envelope::{
-    CanonicalError, Digest, Id, JsonShapeError, Scope, digest_json, from_json,
+    CanonicalError, Digest, Id, JsonShapeError, Scope, canonical_json, from_json,
 };
 
 use crate::{Advance, AgentInitialize, Artifact, Commit, EnvironmentInitialize, Hello, Prepare};
@@ -44,7 +44,7 @@ impl fmt::Display for Role {
 }
 
 /// Parameters of `State.StageRestore`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StageRestore {
     /// The checkpoint.
@@ -58,7 +58,7 @@ pub struct StageRestore {
 }
 
 /// The parameters of every method.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Call {
     /// `Worker.Hello`
@@ -259,7 +259,7 @@ impl Call {
 }
 
 /// One question to a participant.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// Its name.
     pub request_id: RequestId,
@@ -270,18 +270,24 @@ pub struct Request {
 }
 
 impl Request {
-    /// Digest of method, scope and parameters: what makes a repetition exact. The request id is not in it.
-    pub fn body_digest(&self) -> Result<Digest, CanonicalError> {
+    /// Canonical JSON of method, scope and parameters: what is asked, whoever asks and however often. Artifacts are in it by
+    /// content; the request id is not in it.
+    pub fn body(&self) -> Result<Vec<u8>, CanonicalError> {
         #[derive(Serialize)]
         struct Body<'a> {
             method: &'static str,
             scope: &'a Option<Scope>,
             params: &'a Call,
         }
-        digest_json(&Body {
+        canonical_json(&Body {
             method: self.call.method(),
             scope: &self.scope,
             params: &self.call,
         })
+    }
+
+    /// Digest of the [`body`](Self::body).
+    pub fn body_digest(&self) -> Result<Digest, CanonicalError> {
+        Ok(Digest::blake3(&self.body()?))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wellwritten_envelope::{Digest, Id, Scope};
+use wellwritten_envelope::{Id, Scope};
 
 use crate::request::MethodClass;
 use crate::{Answer, ErrorCode, MutationCertainty, ParticipantError, Request, RequestId};
@@ -27,12 +27,20 @@ enum Key {
     Lifecycle { request_id: RequestId },
 }
 
+/// An operation. The request is kept whole: a repetition is compared with it, which costs nothing where there is none, and
+/// what it refers to lives as long as its answer does.
 #[derive(Clone, Debug)]
 struct Entry {
     key: Key,
-    request_id: RequestId,
-    body: Digest,
+    request: Request,
     is_kept: bool,
+}
+
+impl Entry {
+    /// Whether `request` asks for this very operation: the same name, the same scope, the same parameters.
+    fn is_exactly(&self, request: &Request) -> bool {
+        self.request == *request
+    }
 }
 
 #[derive(Debug)]
@@ -83,16 +91,14 @@ impl Records {
         &self,
         request: &Request,
         scope: &Scope,
-        body: Digest,
     ) -> Result<Admission, ParticipantError> {
         let key = key_of(request, scope);
-        let exact = |entry: &Entry| entry.request_id == request.request_id && entry.body == body;
         let method = request.call.method();
         if let Some(active) = &self.active {
             return Err(if active.key != key {
-                let message = format!("{} is still running", active.request_id);
+                let message = format!("{} is still running", active.request.request_id);
                 ParticipantError::refused(ErrorCode::Busy, message)
-            } else if exact(active) {
+            } else if active.is_exactly(request) {
                 let message = format!("{} is still running", request.request_id);
                 ParticipantError::refused(ErrorCode::InProgress, message)
             } else {
@@ -100,7 +106,7 @@ impl Records {
             });
         }
         if let Some(record) = self.kept.iter().find(|record| record.entry.key == key) {
-            return if exact(&record.entry) {
+            return if record.entry.is_exactly(request) {
                 Ok(Admission::Replay(Box::new(record.outcome.clone())))
             } else {
                 Err(conflict(method, scope))
@@ -137,7 +143,7 @@ impl Records {
     }
 
     /// An operation that passed every check begins.
-    pub(crate) fn begin(&mut self, request: &Request, scope: &Scope, body: Digest) {
+    pub(crate) fn begin(&mut self, request: &Request, scope: &Scope) {
         self.highest_serial = self.highest_serial.max(request.request_id.0);
         if request.call.class() == MethodClass::StepMutation {
             let highest = match &self.watermark {
@@ -154,8 +160,7 @@ impl Records {
         }
         self.active = Some(Entry {
             key: key_of(request, scope),
-            request_id: request.request_id,
-            body,
+            request: request.clone(),
             is_kept: request.call.class() != MethodClass::Repeatable,
         });
     }
@@ -165,7 +170,7 @@ impl Records {
         let Some(entry) = self.active.take() else {
             return;
         };
-        self.last_completed = Some(entry.request_id);
+        self.last_completed = Some(entry.request.request_id);
         self.progress += 1;
         let refused = matches!(outcome, Err(error) if error.mutation == MutationCertainty::None);
         if !refused && entry.is_kept {
@@ -195,7 +200,7 @@ impl Records {
             .kept
             .iter()
             .filter(lifecycle)
-            .map(|record| record.entry.request_id.0)
+            .map(|record| record.entry.request.request_id.0)
             .min();
         if let Some(highest) = highest {
             let limit = kept.map_or(highest, |kept| highest.min(kept.saturating_sub(1)));
@@ -205,7 +210,7 @@ impl Records {
     }
 
     pub(crate) fn active_request_id(&self) -> Option<RequestId> {
-        self.active.as_ref().map(|entry| entry.request_id)
+        self.active.as_ref().map(|entry| entry.request.request_id)
     }
 
     pub(crate) const fn last_completed_request_id(&self) -> Option<RequestId> {

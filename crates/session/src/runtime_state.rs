@@ -5,8 +5,8 @@ use wellwritten_envelope::{Digest, Id, RationalNs, Scope, sort_few_by};
 use crate::state_payload::{AgentRecord, PayloadHeader};
 use crate::stimulus_rules::{check_rewards, check_stimuli};
 use crate::{
-    Answer, Call, Commit, Description, ErrorCode, MutationCertainty, ParticipantError, Prepare,
-    RequestId, SensoryInput, WorkerState,
+    Advance, Answer, Call, Commit, Description, EnvironmentDescriptor, ErrorCode,
+    MutationCertainty, ParticipantError, Prepare, RequestId, SensoryInput, WorkerState,
 };
 
 /// A restore that is staged and not yet active.
@@ -104,7 +104,7 @@ impl RuntimeState {
             _ => {
                 self.check_running(call, scope)?;
                 match (call, description) {
-                    (Call::Advance(batch), _) => {
+                    (Call::Advance(batch), Description::Environment(descriptor)) => {
                         let expected = format!("batch-{}-{}", scope.epoch, scope.step);
                         if batch.batch_id.as_str() != expected {
                             let message = format!(
@@ -113,7 +113,7 @@ impl RuntimeState {
                             );
                             return refuse(ErrorCode::Conflict, message);
                         }
-                        Ok(())
+                        check_controls(batch, descriptor)
                     }
                     (Call::Prepare(prepare), Description::Agent(profile)) => {
                         self.check_prepare(prepare)?;
@@ -339,6 +339,24 @@ impl RuntimeState {
                 }),
         }
     }
+}
+
+/// A batch's controls: every declared port in order, and on each everything it declares, in range.
+fn check_controls(batch: &Advance, descriptor: &EnvironmentDescriptor) -> Checked {
+    let given = batch.controls.iter().map(|control| &control.port_id);
+    if !given.eq(descriptor.ports.iter().map(|port| &port.port_id)) {
+        return refuse(
+            ErrorCode::IdentityMismatch,
+            "the batch does not list the declared ports in order",
+        );
+    }
+    for (control, port) in batch.controls.iter().zip(&descriptor.ports) {
+        if let Err(error) = port.controls.check_control(control) {
+            let message = format!("port {}: {error}", port.port_id);
+            return refuse(ErrorCode::InvalidArgument, message);
+        }
+    }
+    Ok(())
 }
 
 /// A boundary's input: its own boundary, no view twice, nothing rendered after it.

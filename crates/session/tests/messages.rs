@@ -11,7 +11,8 @@ use wellwritten_session::wire::{
     CallId, Inbox, ReceivedFrame, WireError, reply_frame, request_frame,
 };
 use wellwritten_session::{
-    Artifact, Call, ErrorCode, MutationCertainty, ParticipantError, Reply, RequestId,
+    Artifact, Call, Digest, ErrorCode, Hello, MutationCertainty, ParticipantError, Reply, Request,
+    RequestId, Role,
 };
 
 const BOTH: [Filling; 2] = [Filling::Full, Filling::Null];
@@ -390,4 +391,43 @@ fn an_answer_to_another_method_is_refused() {
             );
         }
     }
+}
+
+/// The protocol's published vector of a body digest, which is SHA-256 there: the text beneath is the same.
+#[test]
+fn a_body_is_the_published_text() {
+    let id = |text| wellwritten_session::Id::parse(text).unwrap();
+    let hello = Request {
+        request_id: RequestId(1),
+        scope: None,
+        call: Call::Hello(Hello {
+            session_id: id("demo"),
+            expected_worker_id: id("fly-a"),
+            role: Role::Agent,
+            supported_majors: vec![1],
+        }),
+    };
+    let body = hello.body().unwrap();
+    let published = "0c07677a45178d8680dddbeec56d4e09f6ccbfe5fe77d9d4ff2fb07b369febaf";
+    assert_eq!(Digest::sha256(&body).to_string(), published);
+    assert_eq!(hello.body_digest().unwrap(), Digest::blake3(&body));
+    let again = Request {
+        request_id: RequestId(2),
+        ..hello.clone()
+    };
+    assert_eq!(
+        again.body().unwrap(),
+        body,
+        "a name is no part of what is asked"
+    );
+    let Call::Hello(mut other) = hello.call else {
+        panic!("it is a Hello")
+    };
+    other.supported_majors.push(2);
+    let other = Request {
+        request_id: RequestId(1),
+        scope: None,
+        call: Call::Hello(other),
+    };
+    assert_ne!(other.body().unwrap(), body);
 }

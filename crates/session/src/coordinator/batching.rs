@@ -76,7 +76,7 @@ impl Coordinator {
                     format!("nobody drives port {}", port.port_id),
                 )
             })?;
-            port.controls.check(&control.intent()).map_err(|error| {
+            port.controls.check_control(&control).map_err(|error| {
                 Fault::inside(
                     ErrorCode::InvalidArgument,
                     format!("port {}: {error}", port.port_id),
