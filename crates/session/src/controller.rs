@@ -210,9 +210,9 @@ impl ControllerSchema {
             .zip(axes)
             .find(|(schema, axis)| !schema.range.contains(axis.value));
         match outside {
-            Some((schema, axis)) => Err(ControlError::OutOfRange {
-                axis: axis.id.clone(),
-                value: axis.value,
+            Some((schema, found)) => Err(ControlError::OutOfRange {
+                axis: found.id.clone(),
+                value: found.value,
                 range: schema.range,
             }),
             None => Ok(()),
