@@ -181,6 +181,9 @@ pub struct ParticipantArguments {
     /// The counter composition it belongs to, as JSON
     #[arg(long, value_name = "JSON")]
     pub counter: String,
+    /// Which of its lives it has the faults of, where that is not the launcher's count
+    #[arg(long, value_name = "N")]
+    pub life: Option<u32>,
 }
 
 /// Arguments of `trace compare`.

@@ -17,7 +17,12 @@ pub fn run(arguments: &ParticipantArguments, console: &mut Console) -> ExitStatu
             return ExitStatus::Usage;
         }
     };
-    match serve_either(|incarnation| counter_launch::participant(&counter, incarnation)) {
+    let served = serve_either(|incarnation| {
+        let mut incarnation = incarnation.clone();
+        incarnation.life = arguments.life.unwrap_or(incarnation.life);
+        counter_launch::participant(&counter, &incarnation)
+    });
+    match served {
         Ok(_) => ExitStatus::Sound,
         Err(error) => {
             console.complain(&error.to_string());
