@@ -12,7 +12,7 @@ import { setUp } from "./setup/steps.mjs";
 import { wasmBindgen } from "./setup/wasm-bindgen.mjs";
 import { WASM_TARGET, wasmEnvironment, wasmTarget } from "./setup/wasm-target.mjs";
 
-const help = `npm run bench -- CRATE [--wasm | --peer]
+const help = `npm run bench -- CRATE [--wasm | --peer | --growth]
 npm run bench:memory is short for npm run bench -- memory
 
 Ends with status 1 when a goal is missed. Not part of npm test; best on an idle machine.
@@ -20,17 +20,26 @@ Ends with status 1 when a goal is missed. Not part of npm test; best on an idle 
   memory     the cycle of a launch, claims and lookups on fragmented allocations, a long report, snapshots
   envelope   encoding and decoding 1 KiB to 256 MiB, against one copy and one BLAKE3 pass
   device     launches and reads in Chromium, against raw wgpu and raw WebGPU in JavaScript
+  session    transitions of the counter composition in process, on threads and in processes, against the participants'
+             own work and against the bare sockets
 
   --wasm   of envelope: built for wasm32 with SIMD, under Node.js
-  --peer   of memory: against CubeCL's cubecl-server, in one process (builds it first: usually 11 min, once)`;
+  --peer   of memory: against CubeCL's cubecl-server, in one process (builds it first: usually 11 min, once)
+  --growth of session: a million steps instead, and whether memory grows`;
 
-const CRATES = ["memory", "envelope", "device"];
+const CRATES = ["memory", "envelope", "device", "session"];
+/** Benches that another crate has than the one they are about. */
+const BENCHED_IN = { session: "native" };
 
 /** What a bench in a page needs: it is built for wasm. */
 const forPage = [nodePackages, rust, wasmTarget, wasmBindgen, chromium];
 
 const natively = (crate) => ({
-  args: ["bench", "--package", `wellwritten-${crate}`, "--bench", crate, "--locked"],
+  args: [
+    "bench",
+    ...["--package", `wellwritten-${BENCHED_IN[crate] ?? crate}`],
+    ...["--bench", crate, "--locked"],
+  ],
   env: {},
 });
 
@@ -61,13 +70,20 @@ async function inWasm(crate) {
 await runCommand(async () => {
   const { values, positionals } = readArguments({
     help,
-    options: { peer: { type: "boolean" }, wasm: { type: "boolean" } },
+    options: {
+      growth: { type: "boolean" },
+      peer: { type: "boolean" },
+      wasm: { type: "boolean" },
+    },
     allowPositionals: true,
   });
   const [crate, ...rest] = positionals;
   if (!CRATES.includes(crate) || rest.length > 0)
     throw new UsageError(`There is no bench "${positionals.join(" ")}".\n\n${help}`);
-  if ((values.peer && crate !== "memory") || (values.wasm && crate !== "envelope"))
+  const belongs = { growth: "session", peer: "memory", wasm: "envelope" };
+  if (
+    Object.keys(values).some((option) => belongs[option] !== undefined && belongs[option] !== crate)
+  )
     throw new UsageError(`The bench of ${crate} has no such form.\n\n${help}`);
   const inPage = crate === "device";
   await setUp(inPage ? forPage : values.wasm ? [rust, wasmTarget, wasmBindgen] : [rust]);
@@ -78,7 +94,8 @@ await runCommand(async () => {
     code = await inWasm(crate);
   } else {
     const { args, env } = values.peer ? againstPeer : natively(crate);
-    ({ code } = await observe("cargo", args, { env: toolEnvironment(env) }));
+    const more = values.growth ? ["--", "--growth"] : [];
+    ({ code } = await observe("cargo", [...args, ...more], { env: toolEnvironment(env) }));
   }
   if (code !== 0)
     throw new Stopped("The bench ended with a goal missed, or could not be built; see above.");
