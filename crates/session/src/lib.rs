@@ -33,7 +33,11 @@
 //! - An epoch's name is used once, as is a checkpoint's, as is a restore token.
 //! - What a restore installs was built and checked before anyone staged; whoever staged or may have staged in a restore
 //!   that failed must be replaced before the next.
-//! - Dispatch order, transport and restores leave no mark on the behaviour half of a trace.
+//! - Dispatch order, transport and restores leave no mark on the behaviour half of a trace, and two runs behaved the same
+//!   exactly where one digest ([`behaviour_digest`]) says so.
+//! - Observers see committed boundaries only, whole, in the very bytes the participants were given. What they do, or do
+//!   not do, and a publication that faults, change nothing about the session ([`Coordinator::subscribe`]).
+//! - Nothing a session keeps grows with the number of its transitions; a [`TraceSink`] hears of every one.
 //!
 //! # What it does not do
 //!

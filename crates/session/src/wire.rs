@@ -1,7 +1,8 @@
 //! Messages between a coordinator and a participant in another program.
 //!
 //! A [`Frame`] is one message with the artifacts it refers to; a [`FrameChannel`] carries frames in order and is all that a
-//! platform adds. [`Remote`] is the coordinator's end of a channel, [`serve`] the participant's.
+//! platform adds. [`Remote`] is the coordinator's end of a channel, [`serve`] the participant's; [`serve_queries`] answers
+//! an observer.
 //!
 //! A message is canonical JSON of at most 64 KiB: `{"callId", "attachments", "request"}` or `{"callId", "attachments",
 //! "reply"}`. A call id names one dispatch; a request that is sent again keeps its request id and gets a new call id. Everything
@@ -19,6 +20,7 @@ mod numbered_id;
 mod outgoing;
 mod remote;
 mod serving;
+mod serving_queries;
 mod wire_error;
 
 pub use artifact_exchange::ArtifactId;
@@ -32,6 +34,7 @@ pub use memory_channel::MemoryChannel;
 pub use outgoing::{reply_frame, request_frame};
 pub use remote::Remote;
 pub use serving::{ServeEnd, serve};
+pub use serving_queries::serve_queries;
 pub use wire_error::WireError;
 
 pub(crate) use numbered_id::{number_after, numbered_id};

@@ -45,7 +45,7 @@ impl Coordinator {
     /// Answers questions about what is published, to be put behind a transport of the host's.
     #[must_use]
     pub fn queries(&self) -> SessionQueries {
-        SessionQueries::new(&self.publisher)
+        SessionQueries::new(self.session_id.clone(), &self.publisher)
     }
 
     /// Puts the host's own outlet before every publication from now on, or takes it away.

@@ -72,6 +72,11 @@ impl Publisher {
         })
     }
 
+    /// Which life of the publisher this is, once it has begun.
+    pub(crate) fn incarnation(&self) -> Option<Id> {
+        self.state.borrow().incarnation.clone()
+    }
+
     /// Offers a snapshot to everyone. See [`PublicationOutcome`].
     pub(crate) fn publish(
         &self,

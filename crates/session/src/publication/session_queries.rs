@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
-use wellwritten_envelope::{U64, from_json};
+use wellwritten_envelope::{Id, U64, from_json};
 
 use crate::publication::publisher::Publisher;
 use crate::{CommittedSnapshot, QueryError, SessionDescriptor};
@@ -18,10 +18,20 @@ pub enum QueryAnswer {
     Snapshot(Rc<CommittedSnapshot>),
 }
 
+impl Serialize for QueryAnswer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Descriptor(descriptor) => descriptor.serialize(serializer),
+            Self::Snapshot(snapshot) => snapshot.serialize(serializer),
+        }
+    }
+}
+
 /// Answers questions about what was published. It reads what stands and can reach no participant and no state of the
 /// session; it may outlive the session, and then says that nothing is published.
 #[derive(Clone)]
 pub struct SessionQueries {
+    session_id: Id,
     publisher: std::rc::Weak<Publisher>,
 }
 
@@ -31,10 +41,25 @@ impl SessionQueries {
     /// Name of the question for the latest committed boundary.
     pub const GET_SNAPSHOT: &'static str = "Session.GetSnapshot";
 
-    pub(crate) fn new(publisher: &Rc<Publisher>) -> Self {
+    pub(crate) fn new(session_id: Id, publisher: &Rc<Publisher>) -> Self {
         Self {
+            session_id,
             publisher: Rc::downgrade(publisher),
         }
+    }
+
+    /// The session.
+    #[must_use]
+    pub const fn session_id(&self) -> &Id {
+        &self.session_id
+    }
+
+    /// Which life of the publisher answers; `publisher` before and after all of them.
+    #[must_use]
+    pub fn incarnation(&self) -> Id {
+        let publisher = self.publisher.upgrade();
+        let incarnation = publisher.and_then(|publisher| publisher.incarnation());
+        incarnation.unwrap_or_else(|| Id::parse("publisher").expect("a legal id"))
     }
 
     /// What the session is made of: the revision asked for, or the last one.

@@ -36,14 +36,30 @@ pub struct RefusedRequest {
     pub error: ParticipantError,
 }
 
-#[derive(Deserialize)]
+impl RefusedRequest {
+    pub(crate) fn new(
+        request_id: RequestId,
+        scope: Option<Scope>,
+        code: ErrorCode,
+        message: String,
+    ) -> Self {
+        Self {
+            request_id,
+            scope,
+            error: ParticipantError::refused(code, message),
+        }
+    }
+}
+
+/// A question by the name of its method.
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct RequestBody {
-    request_id: RequestId,
-    method: String,
+pub(crate) struct Question {
+    pub request_id: RequestId,
+    pub method: String,
     #[serde(deserialize_with = "Option::deserialize")]
-    scope: Option<Scope>,
-    params: Value,
+    pub scope: Option<Scope>,
+    pub params: Value,
 }
 
 #[derive(Deserialize)]
@@ -99,45 +115,42 @@ impl Incoming {
         self.call_id
     }
 
-    /// The request it is.
-    pub fn into_request(self) -> Result<Request, RefusedRequest> {
-        let refuse = |request_id, scope, code, message: String| RefusedRequest {
-            request_id,
-            scope,
-            error: ParticipantError::refused(code, message),
-        };
-        let invalid = |error: &WireError| {
-            refuse(
-                RequestId(0),
-                None,
-                ErrorCode::InvalidArgument,
-                error.to_string(),
-            )
+    /// What it asks, whatever the method; the parameters and what is attached are not read.
+    pub(crate) fn into_question(self) -> Result<(Question, Vec<Attachment>), RefusedRequest> {
+        let invalid = |error: WireError| {
+            let code = ErrorCode::InvalidArgument;
+            RefusedRequest::new(RequestId(0), None, code, error.to_string())
         };
         let Body::Request(body) = self.body else {
-            return Err(invalid(&WireError::Direction {
+            return Err(invalid(WireError::Direction {
                 expected: "request",
             }));
         };
-        let body: RequestBody =
-            from_json(body).map_err(|error| invalid(&WireError::Shape(error)))?;
-        let RequestBody {
+        let question = from_json(body).map_err(|error| invalid(WireError::Shape(error)))?;
+        Ok((question, self.attachments))
+    }
+
+    /// The request it is.
+    pub fn into_request(self) -> Result<Request, RefusedRequest> {
+        let (question, attachments) = self.into_question()?;
+        let Question {
             request_id,
             method,
             scope,
             params,
-        } = body;
+        } = question;
         if !Call::METHODS.contains(&method.as_str()) {
             let message = format!("there is no method {method:?}");
-            return Err(refuse(request_id, scope, ErrorCode::Unsupported, message));
+            let code = ErrorCode::Unsupported;
+            return Err(RefusedRequest::new(request_id, scope, code, message));
         }
-        match read_with(self.attachments, || Call::read(&method, params)) {
+        match read_with(attachments, || Call::read(&method, params)) {
             Ok(call) => Ok(Request {
                 request_id,
                 scope,
                 call,
             }),
-            Err(error) => Err(refuse(
+            Err(error) => Err(RefusedRequest::new(
                 request_id,
                 scope,
                 error.code(),

@@ -5,7 +5,7 @@ use wellwritten_envelope::{Id, Scope, U64, canonical_json};
 
 use super::artifact_exchange::writing;
 use super::{ArtifactId, Attachment, CallId, Frame, WireError};
-use crate::{Answer, Call, ParticipantError, Reply, Request, RequestId};
+use crate::{Call, ParticipantError, Reply, Request, RequestId};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -26,7 +26,7 @@ struct RequestBody<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ReplyBody<'a> {
+struct ReplyBody<'a, R> {
     #[serde(rename = "type")]
     kind: &'static str,
     request_id: RequestId,
@@ -34,7 +34,7 @@ struct ReplyBody<'a> {
     incarnation_id: &'a Id,
     scope: &'a Option<Scope>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<&'a Answer>,
+    result: Option<&'a R>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a ParticipantError>,
 }
@@ -52,20 +52,42 @@ pub fn request_frame(call_id: CallId, request: &Request) -> Result<Frame, WireEr
 
 /// A reply as one frame.
 pub fn reply_frame(call_id: CallId, reply: &Reply) -> Result<Frame, WireError> {
-    let body = ReplyBody {
-        kind: if reply.outcome.is_ok() {
-            "result"
-        } else {
-            "error"
-        },
+    let replying = Replying {
+        call_id,
         request_id: reply.request_id,
         worker_id: &reply.worker_id,
         incarnation_id: &reply.incarnation_id,
         scope: &reply.scope,
-        result: reply.outcome.as_ref().ok(),
-        error: reply.outcome.as_ref().err(),
     };
-    frame(call_id, "reply", &body)
+    replying.frame(reply.outcome.as_ref())
+}
+
+/// What a reply says beside its outcome.
+pub(crate) struct Replying<'a> {
+    pub call_id: CallId,
+    pub request_id: RequestId,
+    pub worker_id: &'a Id,
+    pub incarnation_id: &'a Id,
+    pub scope: &'a Option<Scope>,
+}
+
+impl Replying<'_> {
+    /// The reply as one frame.
+    pub(crate) fn frame<R: Serialize>(
+        &self,
+        outcome: Result<&R, &ParticipantError>,
+    ) -> Result<Frame, WireError> {
+        let body = ReplyBody {
+            kind: if outcome.is_ok() { "result" } else { "error" },
+            request_id: self.request_id,
+            worker_id: self.worker_id,
+            incarnation_id: self.incarnation_id,
+            scope: self.scope,
+            result: outcome.ok(),
+            error: outcome.err(),
+        };
+        frame(self.call_id, "reply", &body)
+    }
 }
 
 /// `{"attachments":[..],"callId":"call-n","<key>":..}`, which is canonical as it stands: both keys sort behind.

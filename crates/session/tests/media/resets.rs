@@ -298,7 +298,10 @@ fn the_old_episodes_sound_is_never_taken_for_the_new_ones() {
     assert_eq!(rig.session.snapshot().unwrap().media.audio.len(), 2);
     block_on(rig.session.reset(into("ep2"))).unwrap();
     let snapshot = rig.session.snapshot().unwrap();
-    assert_eq!((&snapshot.scope.epoch, snapshot.scope.step), (&id("e2"), U64(0)));
+    assert_eq!(
+        (&snapshot.scope.epoch, snapshot.scope.step),
+        (&id("e2"), U64(0))
+    );
     assert!(snapshot.media.audio.is_empty());
     // A world that goes on sounding where the old episode was.
     rig.bench.tamper_with(|observation| {
