@@ -48,7 +48,7 @@ pub(crate) fn check_stimuli(
     Ok(())
 }
 
-/// At most 64, finite values.
+/// At most 64, no event twice, finite values.
 pub(crate) fn check_rewards(rewards: &[Reward]) -> Result<(), ParticipantError> {
     if rewards.len() > MAX_PER_STEP {
         return refuse(
@@ -56,11 +56,132 @@ pub(crate) fn check_rewards(rewards: &[Reward]) -> Result<(), ParticipantError> 
             format!("{} rewards, the limit is {MAX_PER_STEP}", rewards.len()),
         );
     }
-    match rewards.iter().find(|reward| !reward.value.is_finite()) {
-        Some(reward) => refuse(
-            ErrorCode::InvalidArgument,
-            format!("reward {} is not finite", reward.event_id),
-        ),
-        None => Ok(()),
+    for (index, reward) in rewards.iter().enumerate() {
+        let event = &reward.event_id;
+        if !reward.value.is_finite() {
+            return refuse(
+                ErrorCode::InvalidArgument,
+                format!("reward {event} is not finite"),
+            );
+        }
+        if rewards[..index]
+            .iter()
+            .any(|earlier| earlier.event_id == *event)
+        {
+            return refuse(
+                ErrorCode::InvalidArgument,
+                format!("event {event} is rewarded twice"),
+            );
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use wellwritten_envelope::{Id, U64};
+
+    use super::*;
+
+    type Change<T> = fn(&mut Vec<T>);
+
+    fn id(text: &str) -> Id {
+        Id::parse(text).unwrap()
+    }
+
+    fn stimuli(count: usize) -> Vec<Stimulus> {
+        let one = |index| Stimulus {
+            id: id(&format!("s{index}")),
+            kind_id: id("spark"),
+            duration_ms: f64::MIN_POSITIVE,
+        };
+        (0..count).map(one).collect()
+    }
+
+    fn rewards(count: usize) -> Vec<Reward> {
+        let one = |index| Reward {
+            event_id: id(&format!("e{index}")),
+            rule_id: id("eat"),
+            value: -f64::MAX,
+        };
+        (0..count).map(one).collect()
+    }
+
+    fn stimuli_refused(change: impl FnOnce(&mut Vec<Stimulus>)) -> (ErrorCode, String) {
+        let graph = AgentGraph {
+            neuron_count: U64(1),
+            rate_roles: Vec::new(),
+            supported_stimuli: vec![id("spark")],
+        };
+        let mut given = stimuli(MAX_PER_STEP);
+        check_stimuli(&given, &graph).unwrap();
+        change(&mut given);
+        let error = check_stimuli(&given, &graph).unwrap_err();
+        (error.code, error.message)
+    }
+
+    #[test]
+    fn stimuli_at_the_bound_are_taken_and_anything_beyond_is_named() {
+        let cases: [(Change<Stimulus>, ErrorCode, &str); 6] = [
+            (
+                |it| *it = stimuli(65),
+                ErrorCode::InvalidArgument,
+                "65 stimuli, the limit is 64",
+            ),
+            (
+                |it| it[63].id = id("s0"),
+                ErrorCode::InvalidArgument,
+                "stimulus s0 is listed twice",
+            ),
+            (
+                |it| it[5].duration_ms = 0.0,
+                ErrorCode::InvalidArgument,
+                "stimulus s5 lasts 0 ms",
+            ),
+            (
+                |it| it[5].duration_ms = f64::NAN,
+                ErrorCode::InvalidArgument,
+                "stimulus s5 lasts NaN ms",
+            ),
+            (
+                |it| it[5].duration_ms = f64::INFINITY,
+                ErrorCode::InvalidArgument,
+                "stimulus s5 lasts Infinity ms",
+            ),
+            (
+                |it| it[63].kind_id = id("thunder"),
+                ErrorCode::Unsupported,
+                "stimulus kind thunder is not supported",
+            ),
+        ];
+        for (change, code, said) in cases {
+            assert_eq!(stimuli_refused(change), (code, said.to_owned()));
+        }
+    }
+
+    #[test]
+    fn rewards_at_the_bound_are_taken_and_anything_beyond_is_named() {
+        check_rewards(&rewards(MAX_PER_STEP)).unwrap();
+        let cases: [(Change<Reward>, &str); 4] = [
+            (|it| *it = rewards(65), "65 rewards, the limit is 64"),
+            (
+                |it| it[63].event_id = id("e0"),
+                "event e0 is rewarded twice",
+            ),
+            (|it| it[7].value = f64::NAN, "reward e7 is not finite"),
+            (
+                |it| it[7].value = f64::NEG_INFINITY,
+                "reward e7 is not finite",
+            ),
+        ];
+        for (change, said) in cases {
+            let mut given = rewards(MAX_PER_STEP);
+            change(&mut given);
+            let error = check_rewards(&given).unwrap_err();
+            assert_eq!(
+                (error.code, &*error.message),
+                (ErrorCode::InvalidArgument, said)
+            );
+        }
     }
 }
