@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use wellwritten_session::{ErrorCode, Id, ParticipantError};
 
-/// Why no participant was started. Nothing of it is left: no process, no thread, no allocation.
+/// Why no participant was started. Nothing of it is left, neither a process nor an allocation; only a thread that was not ready
+/// in time goes on until it waits for something, and keeps its allocation for as long.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {

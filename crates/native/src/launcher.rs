@@ -47,6 +47,51 @@ impl Default for LaunchDeadlines {
 ///
 /// Dropped, it ends whatever still runs: processes are killed and reaped before the drop returns. Everything about it
 /// must run within a `LocalSet` of a current-thread tokio runtime with its drivers on.
+///
+/// ```
+/// use std::rc::Rc;
+///
+/// use wellwritten_counter::{CounterComposition, Faults};
+/// use wellwritten_native::{Launcher, Participant, ReapOutcome, Recipe, ThreadBudget, TokioClock};
+/// use wellwritten_session::{CallBudgets, Coordinator, DispatchOrder, Host, Id};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let counter = CounterComposition::default();
+/// let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+/// tokio::task::LocalSet::new().block_on(&runtime, async {
+///     // The world and two agents on a thread each, and one for the coordinator.
+///     let launcher = Launcher::new(counter.session_id.clone(), ThreadBudget::new(4, 1)?);
+///     let of = counter.clone();
+///     let recipe = Recipe::thread(move |life| {
+///         let made = of.participant(&life.participant_id, life.incarnation_id.clone(), life.life, Faults::none())?;
+///         Ok(Participant::from(made))
+///     });
+///     launcher.set_environment(Id::parse("world")?, recipe.clone());
+///     for agent in counter.agent_ids() {
+///         launcher.set_agent(agent, recipe.clone());
+///     }
+///
+///     let composition = counter.composition(DispatchOrder::Concurrent, Faults::none())?;
+///     let host = Host {
+///         factory: launcher.clone(),
+///         clock: Rc::new(TokioClock::new()),
+///         budgets: CallBudgets::default(),
+///         store: None,
+///         observer: None,
+///     };
+///     let session = Rc::new(Coordinator::new(composition, host).await?);
+///     launcher.watch(&session);
+///     session.bootstrap().await?;
+///     session.step().await?;
+///     assert_eq!(session.status().boundary, 1);
+///
+///     drop(session);
+///     let ends = launcher.shutdown().await;
+///     assert!(ends.iter().all(|end| end.outcome == ReapOutcome::Stopped));
+/// #   Ok::<(), Box<dyn std::error::Error>>(())
+/// })
+/// # }
+/// ```
 pub struct Launcher {
     session_id: Id,
     deadlines: LaunchDeadlines,
@@ -317,7 +362,15 @@ impl Launcher {
         let started = match recipe.place {
             Place::Direct(make) => start_direct(incarnation, |it| make(it)),
             Place::SocketPair(make) => start_socket_pair(incarnation, |it| make(it)),
-            Place::Thread(make) => start_thread(incarnation, make, boot).await,
+            Place::Thread(make) => {
+                let started = start_thread(incarnation, make, boot).await;
+                started.map_err(|late| {
+                    if let Some(life) = late.life {
+                        self.release_when_it_ends(&Rc::new(life));
+                    }
+                    late.error
+                })
+            }
             Place::Process(program) => start_process(incarnation, &program, boot).await,
         };
         let life = match started {

@@ -70,16 +70,12 @@ pub enum ServeError {
 /// within the launcher's boot deadline, and the program dies with the thread that started it.
 ///
 /// ```no_run
-/// use wellwritten_session::Environment;
+/// use wellwritten_counter::{CounterComposition, CounterWorld, Faults};
 ///
-/// fn my_world(name: &str) -> Box<dyn Environment> {
-///     # let _ = name;
-///     // A world of your own: see `wellwritten_session::Environment`.
-///     # unimplemented!()
-/// }
-///
-/// fn main() -> Result<(), wellwritten_native::ServeError> {
-///     wellwritten_native::serve_environment(|life| my_world(life.participant_id.as_str()))?;
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     // Here a world of your own: see `wellwritten_session::Environment`.
+///     let world = CounterWorld::new(&CounterComposition::default(), 1, Faults::none())?;
+///     wellwritten_native::serve_environment(|_| Box::new(world))?;
 ///     Ok(())
 /// }
 /// ```

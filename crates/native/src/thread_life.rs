@@ -34,12 +34,25 @@ enum ThreadEnd {
     Panicked(Box<dyn Any + Send>),
 }
 
+/// A thread that was not ready in time, and may go on for a while.
+pub(crate) struct LateThread {
+    pub error: LaunchError,
+    /// None where nothing is left of it.
+    pub life: Option<Life>,
+}
+
+impl From<LaunchError> for Box<LateThread> {
+    fn from(error: LaunchError) -> Self {
+        Self::new(LateThread { error, life: None })
+    }
+}
+
 /// Starts a thread and waits until it has made its participant.
 pub(crate) async fn start_thread(
     incarnation: Incarnation,
     making: Making,
     deadline: Duration,
-) -> Result<Life, LaunchError> {
+) -> Result<Life, Box<LateThread>> {
     let participant = incarnation.participant_id.clone();
     let system = |what| {
         let participant = participant.clone();
@@ -93,13 +106,20 @@ pub(crate) async fn start_thread(
     };
     match tokio::time::timeout(deadline, made).await {
         Ok(Ok(Ok(()))) => Ok(life),
-        Ok(Ok(Err(refused))) => Err(refused.into()),
+        Ok(Ok(Err(refused))) => Err(LaunchError::from(refused).into()),
         // It ended without a word about the participant.
         Ok(Err(_)) => Err(LaunchError::EndedInBoot {
             participant,
             ending: life.obituary.wait().await.sentence(),
-        }),
-        Err(_) => Err(Life::boot_deadline(&life.incarnation, deadline)),
+        }
+        .into()),
+        Err(_) => {
+            life.kill();
+            Err(Box::new(LateThread {
+                error: Life::boot_deadline(&life.incarnation, deadline),
+                life: Some(life),
+            }))
+        }
     }
 }
 

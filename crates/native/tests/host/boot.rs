@@ -144,8 +144,12 @@ fn who_is_not_ready_in_time_is_ended_and_forgotten() {
             participant(&CounterComposition::default(), incarnation)
         });
         let launcher = self::launcher(slow.clone(), Duration::from_millis(20));
-        let error = refused(&launcher).await;
+        let error = start(&launcher).await.unwrap_err();
         assert_says(&error, ErrorCode::BackendFailure, &["fly-a", "20 ms"]);
+        assert_eq!(launcher.free_threads(), 0, "the thread still runs");
+        while launcher.free_threads() == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
         // The canary: with time enough it is ready.
         start(&self::launcher(slow, Duration::from_secs(30)))
             .await
