@@ -34,7 +34,6 @@
 //! # Ok::<(), wellwritten_conformance::Stalled>(())
 //! ```
 
-mod behaviour_digest;
 mod desk;
 mod play;
 mod program_stage;
@@ -47,7 +46,6 @@ mod tap;
 mod trace_digests;
 mod virtual_time;
 
-pub use behaviour_digest::behaviour_digest;
 pub use program_stage::{ProgramStage, Reach};
 pub use scenario::Scenario;
 pub use scenario_failure::{ScenarioFailure, Verdict};

@@ -4,6 +4,7 @@ mod endings;
 mod media;
 mod order;
 mod phases;
+mod publication;
 mod repetition;
 mod restores;
 mod retention;
@@ -85,6 +86,10 @@ pub const SCENARIOS: &[Scenario] = scenarios![
     endings::another_incarnation_is_never_reached_in_silence,
     endings::an_epoch_that_ended_does_nothing_more,
     endings::a_refusal_of_any_code_ends_the_step_and_says_that_nothing_changed,
+    publication::a_slow_spectator_loses_only_its_own_data,
+    publication::a_spectator_that_holds_on_for_ever_stalls_nothing,
+    publication::nothing_is_published_before_everyone_has_committed,
+    publication::what_is_shown_is_of_the_transition_that_ended,
     restores::a_group_goes_on_under_a_new_epoch,
     restores::participants_are_restored_to_a_lower_step_and_take_its_steps,
     restores::an_old_incarnation_is_not_heard_after_a_restore,
@@ -93,7 +98,9 @@ pub const SCENARIOS: &[Scenario] = scenarios![
     restores::lost_lifecycle_replies_resolve,
     restores::old_sound_is_never_taken_for_the_present,
     traces::every_order_and_number_of_agents_behaves_as_written_down,
-    traces::a_thousand_steps_behave_as_written_down,
+    traces::a_thousand_steps_of_one_agent_behave_as_written_down,
+    traces::a_thousand_steps_of_two_agents_behave_as_written_down,
+    traces::a_thousand_steps_of_four_agents_behave_as_written_down,
     traces::a_resumed_run_equals_an_uninterrupted_one,
     traces::one_tick_too_many_is_another_behaviour,
 ];

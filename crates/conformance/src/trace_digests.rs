@@ -5,21 +5,21 @@ pub const SHORT_STEPS: u64 = 50;
 /// Steps of a long run.
 pub const STEPS: u64 = 1_000;
 
-/// For so many agents, the [`behaviour_digest`](crate::behaviour_digest) of a short run and of a long one.
+/// For so many agents, the [`behaviour_digest`](wellwritten_session::behaviour_digest) of a short run and of a long one.
 pub const DIGESTS: [(usize, &str, &str); 3] = [
     (
         1,
-        "0baef233200c0dd16dfa83332009bbda0dfba955bb1bb7ee7b748b52dd5be57d",
-        "91e25f036cf87373f987c08274a286ef6ac41ea970a2a7811551f2d4561219b5",
+        "e507550d3e1c62ccc8c7ffb1d2b7f4dbdb48aadb2e8fb1ce896793d8261cba44",
+        "19ed5895e82402a9188d7de4df4356fa8d4bbfd4ed40181f222764a849baad1e",
     ),
     (
         2,
-        "2afd5a5b31f56d406a10fa982ae54ee39ca1dfb30c452b0ee346cd37907f7aff",
-        "9cb7bc928ac4baad7863f711a718318a23a1a26b9bc76b944a174df0176b902a",
+        "ab4551b5c57cd66ee1368a0462700a3507ca70e5ff8b92fa29094ae12d520739",
+        "551ff16325ee11c65671d0d08793fbd104f76e02fff0f4bcae34c6bfa9a0e4b1",
     ),
     (
         4,
-        "a4cb6b3947f386eea8b8b21e339625c6e3ee3c2e2648bd7f12f2383538a150ee",
-        "7b50e407a2b29a56e7bf12071ca9cb7254a4d1b77359d36cc0171e83ed7ab9bb",
+        "783ed06b6136f77c68b78a20f6dbebabad6e3a209fe0c918345ea97193198274",
+        "4410df46b81425304a33c7f128a3647246ec19ab019aa9e6ece8d9e6655857a0",
     ),
 ];

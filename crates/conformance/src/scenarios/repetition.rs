@@ -4,12 +4,14 @@ use std::rc::Rc;
 
 use futures::future::join;
 use wellwritten_counter::{CounterComposition, Fault, FaultKind, FaultPoint};
-use wellwritten_session::{Answer, Call, Digest, ErrorCode, Request, WorkerState};
+use wellwritten_session::{
+    Answer, Call, Digest, ErrorCode, Request, WorkerState, behaviour_digest,
+};
 
 use crate::desk::{Desk, advance, commit, prepare, request, stimulus};
 use crate::play::{MS, Play, Setup, id};
 use crate::scenario_failure::{holds, same};
-use crate::{ScenarioFailure, Stage, Tamper, Verdict, behaviour_digest};
+use crate::{ScenarioFailure, Stage, Tamper, Verdict};
 
 /// An answer without what may differ between two deliveries of it.
 fn said(answer: &Answer) -> String {
@@ -160,8 +162,8 @@ pub(super) async fn altered_controls_under_the_same_batch_are_a_conflict(
     let straight = Play::ready(&stage, Setup::default()).await?;
     straight.steps(3).await?;
     let digests = (
-        behaviour_digest(&play.trace())?,
-        behaviour_digest(&straight.trace())?,
+        behaviour_digest(&play.trace()),
+        behaviour_digest(&straight.trace()),
     );
     same(
         "the behaviour as if nothing had been,",
@@ -327,8 +329,8 @@ pub(super) async fn a_session_of_duplicates_behaves_like_one_of_none(
         (),
     )?;
     let digests = (
-        behaviour_digest(&repeated.trace())?,
-        behaviour_digest(&straight.trace())?,
+        behaviour_digest(&repeated.trace()),
+        behaviour_digest(&straight.trace()),
     );
     same("the same behaviour", &digests.0, &digests.1)?;
     for worker in straight.workers() {

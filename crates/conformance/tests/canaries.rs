@@ -1,0 +1,177 @@
+//! Canaries: each stage here is broken in one way on purpose. The scenarios that must notice do, so that none of them
+//! holds because it looks at nothing.
+
+mod broken_stage;
+
+use std::rc::Rc;
+
+use broken_stage::{Break, BrokenStage};
+use wellwritten_conformance::{SCENARIOS, Stage, VirtualTime};
+
+/// What is broken, and the scenarios that must fail for it.
+const CANARIES: &[(Break, &[&str])] = &[
+    (
+        Break::StatusIsProgress,
+        &[
+            "order::status_answers_during_compute_and_is_no_progress",
+            "repetition::a_duplicate_prepare_replays_and_does_nothing_again",
+        ],
+    ),
+    (
+        Break::OneAtATime,
+        &[
+            "order::status_answers_during_compute_and_is_no_progress",
+            "repetition::an_exact_duplicate_of_a_running_operation_is_in_progress",
+            "repetition::another_operation_while_one_runs_is_busy",
+        ],
+    ),
+    (
+        Break::ConflictReplays,
+        &[
+            "repetition::altered_controls_under_the_same_batch_are_a_conflict",
+            "repetition::the_same_operation_under_another_name_is_a_conflict",
+        ],
+    ),
+    (
+        Break::ForgetsAtOnce,
+        &[
+            "repetition::a_duplicate_advance_replays_and_moves_nothing",
+            "repetition::a_duplicate_commit_replays_and_does_nothing_again",
+            "repetition::a_session_of_duplicates_behaves_like_one_of_none",
+            "uncertainty::a_lost_advance_reply_resolves_to_one_advance",
+            "uncertainty::lost_prepare_and_commit_replies_resolve",
+        ],
+    ),
+    (
+        Break::CopiesImages,
+        &["media::a_declared_delay_repeats_the_first_frame_as_the_same_artifact"],
+    ),
+    (
+        Break::BlackImages,
+        &[
+            "repetition::a_cached_artifact_survives_its_first_consumer",
+            "media::an_image_outlives_the_message_it_came_with",
+            "traces::every_order_and_number_of_agents_behaves_as_written_down",
+        ],
+    ),
+    (
+        Break::SoundMismarked,
+        &[
+            "restores::a_group_goes_on_under_a_new_epoch",
+            "restores::old_sound_is_never_taken_for_the_present",
+        ],
+    ),
+    (
+        Break::DishonestRefusals,
+        &[
+            "endings::a_refusal_of_any_code_ends_the_step_and_says_that_nothing_changed",
+            "retention::checks_come_in_order",
+        ],
+    ),
+    (
+        Break::ImmortalParticipants,
+        &["endings::a_participant_that_is_killed_ends_the_epoch_by_name"],
+    ),
+    (
+        Break::NobodyIsReplaced,
+        &["restores::an_old_incarnation_is_not_heard_after_a_restore"],
+    ),
+    (
+        Break::SecretTick,
+        &[
+            "order::sixty_hertz_over_milliseconds_is_16_17_17",
+            "traces::every_order_and_number_of_agents_behaves_as_written_down",
+        ],
+    ),
+    (
+        Break::LosesRewards,
+        &["traces::every_order_and_number_of_agents_behaves_as_written_down"],
+    ),
+    (
+        Break::PoisonedByFarSteps,
+        &[
+            "retention::a_stray_request_for_a_far_step_poisons_nothing",
+            "restores::participants_are_restored_to_a_lower_step_and_take_its_steps",
+        ],
+    ),
+    (
+        Break::TakesAnyStimulus,
+        &["retention::an_undeclared_stimulus_never_reaches_a_brain"],
+    ),
+    (
+        Break::MovesTwice,
+        &[
+            "repetition::a_duplicate_advance_replays_and_moves_nothing",
+            "uncertainty::a_lost_advance_reply_resolves_to_one_advance",
+        ],
+    ),
+    (
+        Break::NoTime,
+        &[
+            "uncertainty::a_participant_that_hangs_is_given_up_by_name",
+            "uncertainty::a_lost_request_is_sent_again_under_its_own_name",
+        ],
+    ),
+    (
+        Break::AcknowledgesAll,
+        &[
+            "retention::acknowledgments_in_any_order_expire_nothing_else",
+            "retention::sixteen_unacknowledged_answers_are_kept_and_no_more",
+        ],
+    ),
+    (
+        Break::AnswersAnyone,
+        &["retention::a_participant_says_who_it_is_to_nobody_else"],
+    ),
+    (
+        Break::Reconnects,
+        &["endings::a_participant_that_is_killed_ends_the_epoch_by_name"],
+    ),
+    (
+        Break::WhitewashesViews,
+        &["media::a_view_that_is_not_what_it_must_be_fails_the_step_before_any_reward"],
+    ),
+];
+
+/// Whether a scenario holds on a stage, and what it says where not.
+fn play(name: &str, what: Break) -> Result<(), String> {
+    let scenario = SCENARIOS.iter().find(|it| it.name == name);
+    let scenario = scenario.unwrap_or_else(|| panic!("no scenario is called {name}"));
+    let verdict = VirtualTime::run(|time| {
+        let stage: Rc<dyn Stage> = BrokenStage::new(what, time);
+        (scenario.run)(stage)
+    });
+    match verdict {
+        Ok(verdict) => verdict.map_err(|failure| failure.to_string()),
+        Err(stalled) => Err(stalled.to_string()),
+    }
+}
+
+#[test]
+fn what_is_broken_is_noticed() {
+    let mut silent = Vec::new();
+    for (what, names) in CANARIES {
+        for name in *names {
+            match play(name, *what) {
+                Ok(()) => silent.push(format!("{name} holds where {what:?}")),
+                Err(noticed) => println!("{what:?}, {name}: {noticed}"),
+            }
+        }
+    }
+    assert!(silent.is_empty(), "{}", silent.join("\n"));
+}
+
+/// What notices is the break and not the stage: unbroken, the same scenarios hold on it.
+#[test]
+fn where_nothing_is_broken_nothing_is_noticed() {
+    let mut names: Vec<&str> = CANARIES
+        .iter()
+        .flat_map(|(_, names)| *names)
+        .copied()
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        assert_eq!(play(name, Break::Nothing), Ok(()), "{name}");
+    }
+}
