@@ -41,9 +41,9 @@ impl Default for LaunchDeadlines {
 ///
 /// It is the [`ParticipantFactory`] of the session. Who is to run where is said by a [`Recipe`] for each participant. Once
 /// it [watches](Self::watch) the session, a participant that panics, exits, is killed or does not answer ends the epoch
-/// under its name, also while the session is idle. When a failed epoch's participants are made anew, the old ones are
-/// brought to their end first; while an epoch runs, or nothing is watched, a second life of a participant is refused as a
-/// conflict.
+/// under its name, also while the session is idle. When participants are made anew, after a failure or by a reset, the
+/// old ones are brought to their end first; while an epoch runs, or nothing is watched, a second life of a participant is
+/// refused as a conflict.
 ///
 /// Dropped, it ends whatever still runs: processes are killed and reaped before the drop returns. Everything about it
 /// must run within a `LocalSet` of a current-thread tokio runtime with its drivers on.
@@ -314,13 +314,13 @@ impl Launcher {
         self.lives.borrow().values().cloned().collect()
     }
 
-    /// Whether the participants that run belong to an epoch that is over.
+    /// Whether the participants that run belong to an epoch or an episode that is over.
     fn may_replace(&self) -> bool {
         let watched = self.session.borrow();
         watched.as_ref().is_some_and(|session| {
-            session
-                .upgrade()
-                .is_none_or(|session| session.phase() == Phase::Failed)
+            session.upgrade().is_none_or(|session| {
+                matches!(session.phase(), Phase::Failed | Phase::Resetting { .. })
+            })
         })
     }
 

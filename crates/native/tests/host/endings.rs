@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use wellwritten_counter::{CounterComposition, Fault, FaultKind, FaultPlan, FaultPoint};
 use wellwritten_native::ReapOutcome;
 use wellwritten_session::{
-    Coordinator, ErrorCode, FailureRecord, MutationCertainty, Phase, SessionError,
+    Coordinator, ErrorCode, FailureRecord, MutationCertainty, Phase, ResetRequest, SessionError,
 };
 
 use crate::counter_host::{Way, id, launcher, session};
@@ -190,6 +190,32 @@ fn participants_of_a_failed_epoch_are_replaced_and_the_old_ones_are_gone() {
                 Phase::Failed,
                 "{way:?}: only a restore goes on"
             );
+        });
+    }
+}
+
+#[test]
+fn a_reset_builds_everyone_anew_and_the_end_of_the_old_is_no_failure() {
+    for way in Way::ALL {
+        let counter = CounterComposition::default();
+        host(async {
+            let launcher = launcher(way, &counter);
+            let session = session(&launcher, &counter).await.unwrap();
+            session.step().await.unwrap();
+            session.pause().unwrap();
+            let old = launcher.process_id(&id("fly-a"));
+            let request = ResetRequest {
+                episode_id: id("ep2"),
+                epoch: None,
+            };
+            session.reset(request).await.unwrap();
+            settle().await;
+            assert_eq!(session.phase(), Phase::Ready { boundary: 0 }, "{way:?}");
+            session.step().await.unwrap();
+            settle().await;
+            assert_eq!(session.phase(), Phase::Ready { boundary: 1 }, "{way:?}");
+            assert_eq!(launcher.free_threads(), 0, "one life each");
+            assert!(old.is_none_or(is_gone));
         });
     }
 }
