@@ -120,6 +120,7 @@ mod task;
 pub mod testing;
 mod tick_clock;
 mod trace;
+mod trace_canonical;
 mod trace_compare;
 mod trace_digest;
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! [`BehaviourChain`]: one digest for the behaviour of a whole run, kept up step by step.
 
 use serde::Serialize;
-use wellwritten_envelope::{Digest, canonical_json};
+use wellwritten_envelope::Digest;
 
+use crate::trace_canonical::canonical_behaviour;
 use crate::{Behaviour, TraceRecord};
 
 /// What the chain begins with, so that it is the digest of nothing else.
@@ -54,12 +55,12 @@ impl BehaviourChain {
     #[must_use]
     pub fn with(self, behaviour: &Behaviour) -> Self {
         let canonical = if is_normal(behaviour) {
-            canonical_json(behaviour)
+            canonical_behaviour(behaviour)
         } else {
-            canonical_json(&behaviour.normal())
+            canonical_behaviour(&behaviour.normal())
         };
         let mut link = self.digest.as_bytes().to_vec();
-        link.extend(canonical.expect("a behaviour is strings and lists of them"));
+        link.extend_from_slice(canonical.as_bytes());
         Self {
             digest: Digest::blake3(&link),
             length: self.length + 1,

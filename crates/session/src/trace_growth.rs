@@ -3,9 +3,10 @@
 
 use wellwritten_envelope::{Digest, Id, RationalNs, Scope, U64, canonical_json};
 
+use crate::trace_canonical::canonical_behaviour;
 use crate::{
-    AgentBehaviour, Behaviour, MAX_TRACE_RECORDS, Operational, Trace, TraceRecord, ViewBehaviour,
-    behaviour_digest,
+    AgentBehaviour, AudioBehaviour, Behaviour, EpisodeBehaviour, EpisodeRequestKind,
+    MAX_TRACE_RECORDS, Operational, Trace, TraceRecord, ViewBehaviour, behaviour_digest,
 };
 
 fn id(text: &str) -> Id {
@@ -230,4 +231,61 @@ fn captures_go_down_with_the_transition_that_ended_there_in_order() {
     let last = trace.records().last().unwrap();
     assert_eq!(last.operational.captures.len(), Operational::MAX_CAPTURES);
     assert_eq!(last.operational.captures[63].checkpoint_id, id("c-99"));
+}
+
+/// Oracle: the general writer of canonical JSON. Every optional field is there once and missing once, and there are none, one
+/// and several of everything.
+#[test]
+fn a_behaviour_written_straight_down_is_its_canonical_json() {
+    let digest = Digest::blake3(b"x");
+    let agent = fake("e1", 7, 1).behaviour.agents.remove(0);
+    let view = fake("e1", 7, 1).behaviour.observation_boundaries.remove(0);
+    let mut compared = 0;
+    for some in [false, true] {
+        for count in 0..3 {
+            let optional = some.then_some(digest);
+            let names: Vec<Id> = (0..count).map(|it| id(&format!("n-{it}.x_"))).collect();
+            let agents = names.iter().map(|name| AgentBehaviour {
+                agent_id: name.clone(),
+                remainder: RationalNs::new(1_000_000, 3).unwrap(),
+                telemetry_digest: optional,
+                outcome_digest: optional,
+                pre_step_digest: optional,
+                state_digest: optional,
+                ..agent.clone()
+            });
+            let views = names.iter().map(|name| ViewBehaviour {
+                view_id: name.clone(),
+                frame_digest: optional,
+                ..view.clone()
+            });
+            let audio = names.iter().map(|name| AudioBehaviour {
+                stream_id: name.clone(),
+                first_sample: U64(u64::MAX),
+                sample_frames: u32::MAX,
+                samples_digest: digest,
+            });
+            let behaviour = Behaviour {
+                agents: agents.collect(),
+                observation_boundaries: views.collect(),
+                audio: audio.collect(),
+                inspection_digest: optional,
+                world_state_digest: optional,
+                outcome_ids: names.clone(),
+                event_ids: names.clone(),
+                episode_request: some.then(|| EpisodeBehaviour {
+                    kind: EpisodeRequestKind::Terminal,
+                    reason: id("enough"),
+                    outcome_digest: digest,
+                }),
+                published_boundary: some.then_some(U64(8)),
+                ..fake("e1", 7, 1).behaviour
+            };
+            let text = canonical_behaviour(&behaviour);
+            let general = String::from_utf8(canonical_json(&behaviour).unwrap()).unwrap();
+            assert_eq!(text, general);
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 6);
 }
