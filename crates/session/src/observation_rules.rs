@@ -163,13 +163,10 @@ fn check_repeated_frames(
     old: &WorldObservation,
     new: &WorldObservation,
 ) -> Result<(), Fault> {
-    let frames = |observation: &WorldObservation| -> Vec<ViewRef> {
-        let views = observation.sensory_views.iter();
-        views.chain(&observation.broadcast_views).cloned().collect()
-    };
-    let earlier = frames(old);
-    let rendered_again = frames(new).into_iter().find(|new| {
-        earlier.iter().any(|old| {
+    let earlier = || old.sensory_views.iter().chain(&old.broadcast_views);
+    let mut frames = new.sensory_views.iter().chain(&new.broadcast_views);
+    let rendered_again = frames.find(|new| {
+        earlier().any(|old| {
             (&old.view_id, old.produced_step) == (&new.view_id, new.produced_step)
                 && !old.pixels.is_same(&new.pixels)
         })
