@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use wellwritten_envelope::{Digest, Id, RationalNs, Scope, U64, sort_few_by};
 
-use crate::{CallResolution, Composition, EpisodeRequest, EpisodeRequestKind};
+use crate::{CallResolution, Composition, EpisodeRequest, EpisodeRequestKind, Execution};
 
 /// One completed transition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -174,8 +174,10 @@ pub struct Behaviour {
 impl Behaviour {
     /// Most rewards of one transition: 64 for each of [`Composition::MAX_AGENTS`].
     pub const MAX_OUTCOMES: usize = 64 * Composition::MAX_AGENTS;
-    /// Most events of one transition: as many as there may be rewards, each of an event of its own.
-    pub const MAX_EVENTS: usize = Self::MAX_OUTCOMES;
+    /// Most events of one transition: as many of the task's as there may be rewards, each of an event of its own, and those
+    /// of every agent's executor.
+    pub const MAX_EVENTS: usize =
+        Self::MAX_OUTCOMES + Execution::MAX_EVENTS * Composition::MAX_AGENTS;
 
     /// The same behaviour with agents, views and streams by name: in which order they are listed says nothing.
     #[must_use]
