@@ -6,12 +6,12 @@ use std::rc::Rc;
 use futures::future::join;
 use wellwritten_counter::{Fault, FaultKind, FaultPoint};
 use wellwritten_session::{
-    Answer, Call, DispatchOrder, Phase, RationalNs, U64, WorkerState, behaviour_digest,
+    Answer, Call, DispatchOrder, ErrorCode, Phase, RationalNs, U64, WorkerState, behaviour_digest,
 };
 
 use crate::desk::{Desk, advance, request};
 use crate::play::{MS, Play, Setup, id};
-use crate::scenario_failure::{holds, same};
+use crate::scenario_failure::{holds, refused, same};
 use crate::tap::{Entry, Said};
 use crate::{ScenarioFailure, Stage, Tamper, Verdict};
 
@@ -311,5 +311,55 @@ pub(super) async fn status_answers_during_compute_and_is_no_progress(
         "a session that stands,",
         &play.session.phase(),
         &Phase::Ready { boundary: 0 },
+    )
+}
+
+pub(super) async fn a_stimulus_from_outside_is_applied_once_before_the_next_ticks(
+    stage: Rc<dyn Stage>,
+) -> Verdict {
+    let play = Play::ready(&stage, Setup::default()).await?;
+    play.steps(1).await?;
+    let unknown = play.session.admit(&id("fly-a"), &id("thunder"), 20.0);
+    refused(
+        "a kind that nobody declares",
+        unknown,
+        ErrorCode::Unsupported,
+    )?;
+    let admitted = play.session.admit(&id("fly-b"), &id("spark"), 20.0)?;
+    same("promised for the next step,", &admitted.earliest_step, &1)?;
+    play.steps(2).await?;
+    let mut given = Vec::new();
+    for entry in play.tap.entries() {
+        let (Call::Prepare(prepare), Said::Asked) = (&entry.request.call, &entry.said) else {
+            continue;
+        };
+        for stimulus in &prepare.pre_step_stimulations {
+            given.push((entry.worker.to_string(), entry.step(), stimulus.id.clone()));
+        }
+    }
+    let due = ("fly-b".to_owned(), Some(1), admitted.admission.admission_id);
+    same("given once, to whom it was for,", &given, &vec![due])?;
+    let without = Play::ready(&stage, Setup::default()).await?;
+    without.steps(3).await?;
+    let decided = |play: &Play, agent: usize| -> Vec<wellwritten_session::Digest> {
+        let trace = play.trace();
+        let records = trace.iter();
+        records
+            .map(|record| record.behaviour.agents[agent].decision_digest)
+            .collect()
+    };
+    same(
+        "the first step as without it,",
+        &decided(&play, 1)[0],
+        &decided(&without, 1)[0],
+    )?;
+    let digests = (
+        behaviour_digest(&play.trace()),
+        behaviour_digest(&without.trace()),
+    );
+    holds(
+        "another behaviour than without it",
+        digests.0 != digests.1,
+        digests,
     )
 }

@@ -394,3 +394,31 @@ pub(super) async fn a_capture_that_is_asked_for_during_a_step_neither_waits_for_
     let outcome = play.session.checkpoint(None).await?;
     holds("a capture at the boundary", outcome.is_committed(), outcome)
 }
+
+pub(super) async fn a_reset_is_what_goes_on_from_the_end_of_an_episode(
+    stage: Rc<dyn Stage>,
+) -> Verdict {
+    let mut setup = Setup::default();
+    setup.composition.terminal = Terminal::After(2);
+    let play = Play::ready(&stage, setup).await?;
+    play.steps(2).await?;
+    let paused = Phase::Paused { boundary: 2 };
+    same("paused where it ended,", &play.session.phase(), &paused)?;
+    let request = |episode: &str| ResetRequest {
+        episode_id: id(episode),
+        epoch: None,
+    };
+    let again = play.session.reset(request("ep1")).await;
+    holds("no episode twice", again.is_err(), again.is_ok())?;
+    same("still paused,", &play.session.phase(), &paused)?;
+    let status = play.session.reset(request("ep2")).await?;
+    holds(
+        "an episode that is not over",
+        status.terminal.is_none(),
+        &status.terminal,
+    )?;
+    play.steps(2).await?;
+    let status = play.session.status();
+    let over = (status.phase, status.terminal.is_some());
+    same("over again where it says,", &over, &(paused, true))
+}

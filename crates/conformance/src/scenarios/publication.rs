@@ -4,7 +4,10 @@ use std::rc::Rc;
 
 use futures::future::join;
 use wellwritten_counter::{Fault, FaultKind, FaultPoint};
-use wellwritten_session::{PhaseKind, SubscribeOptions, Subscription, behaviour_digest};
+use wellwritten_session::{
+    CommittedSnapshot, GateVerdict, PhaseKind, PublicationGate, SubscribeOptions, Subscription,
+    behaviour_digest,
+};
 
 use crate::play::{Play, Setup, id};
 use crate::scenario_failure::{holds, same};
@@ -189,6 +192,54 @@ pub(super) async fn what_is_shown_is_of_the_transition_that_ended(stage: Rc<dyn 
         let sounds = snapshot.media.audio.len() as u64;
         same("sound of what moved,", &sounds, &step.min(1))?;
         play.steps(1).await?;
+    }
+    Ok(())
+}
+
+/// An outlet that has no room, or fails.
+struct Blocked(GateVerdict);
+
+impl PublicationGate for Blocked {
+    fn admit(&self, _snapshot: &CommittedSnapshot) -> GateVerdict {
+        self.0.clone()
+    }
+}
+
+pub(super) async fn an_outlet_that_fails_moves_nothing_and_is_not_hushed_up(
+    stage: Rc<dyn Stage>,
+) -> Verdict {
+    for verdict in [
+        GateVerdict::Refuse,
+        GateVerdict::Fault("no room".to_owned()),
+    ] {
+        let play = Play::ready(&stage, Setup::default()).await?;
+        play.steps(1).await?;
+        let gate: Rc<dyn PublicationGate> = Rc::new(Blocked(verdict.clone()));
+        play.session.set_publication_gate(Some(gate));
+        play.steps(2).await?;
+        same("what was shown before,", &shown(&play)?, &1)?;
+        play.session.set_publication_gate(None);
+        play.steps(1).await?;
+        same("and then the latest,", &shown(&play)?, &4)?;
+        let boundaries: Vec<Option<u64>> = play
+            .trace()
+            .iter()
+            .map(|record| {
+                record
+                    .behaviour
+                    .published_boundary
+                    .map(|boundary| boundary.0)
+            })
+            .collect();
+        same(
+            "in the record,",
+            &boundaries,
+            &vec![Some(1), None, None, Some(4)],
+        )?;
+        let counts = play.session.status().publication;
+        let is_refused = verdict == GateVerdict::Refuse;
+        let due = if is_refused { (2, 0) } else { (0, 2) };
+        same("counted,", &(counts.refused, counts.faulted), &due)?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use wellwritten_session::{
     Answer, Call, Digest, ErrorCode, Request, WorkerState, behaviour_digest,
 };
 
-use crate::desk::{Desk, advance, commit, prepare, request, stimulus};
+use crate::desk::{Desk, advance, commit, initialize_agent, prepare, request, stimulus};
 use crate::play::{MS, Play, Setup, id};
 use crate::scenario_failure::{holds, same};
 use crate::{ScenarioFailure, Stage, Tamper, Verdict};
@@ -349,4 +349,35 @@ pub(super) async fn a_session_of_duplicates_behaves_like_one_of_none(
         same("as much done,", &twice, &once)?;
     }
     Ok(())
+}
+
+pub(super) async fn a_duplicate_of_a_running_beginning_is_in_progress(
+    stage: Rc<dyn Stage>,
+) -> Verdict {
+    let slow = Fault::new(id("fly-a"), FaultPoint::Initialize, FaultKind::DelayMs(600));
+    let composition = Setup::faults(vec![slow]).composition;
+    let desk = Desk::open(&stage, &composition, "fly-a").await?;
+    let asked = request(1, "e1", 0, initialize_agent());
+    let meanwhile = async {
+        let duplicate = desk.code(asked.clone()).await?;
+        let other = desk.code(request(2, "e1", 0, initialize_agent())).await?;
+        Ok((duplicate, other))
+    };
+    let (answer, codes) = while_it_runs(&desk, asked.clone(), meanwhile).await?;
+    same(
+        "a duplicate, and another,",
+        &codes,
+        &(ErrorCode::InProgress, ErrorCode::Busy),
+    )?;
+    let done = desk.progress().await?;
+    same(
+        "and then repeated,",
+        &said(&desk.answer(asked).await?),
+        &said(&answer),
+    )?;
+    same(
+        "nothing done again, progress",
+        &desk.progress().await?,
+        &done,
+    )
 }

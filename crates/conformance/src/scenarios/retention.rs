@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use wellwritten_counter::{CounterComposition, Fault, FaultKind, FaultPoint};
-use wellwritten_session::{Answer, Call, ErrorCode, Hello, Request, RequestId, Role};
+use wellwritten_session::{Answer, Call, ErrorCode, Hello, RationalNs, Request, RequestId, Role};
 
 use crate::desk::{
     Desk, advance, commit, hello, initialize_agent, initialize_world, prepare, request, stimulus,
@@ -333,6 +333,35 @@ pub(super) async fn an_undeclared_stimulus_never_reaches_a_brain(stage: Rc<dyn S
         &ErrorCode::BufferInvalid,
     )?;
     desk.answer(request(7, "e1", 0, Call::Commit(commit(4, 0, 1))))
+        .await?;
+    Ok(())
+}
+
+pub(super) async fn an_interval_that_cannot_be_is_refused_before_a_tick(
+    stage: Rc<dyn Stage>,
+) -> Verdict {
+    let desk = Desk::agent(&stage, &CounterComposition::default()).await?;
+    let done = desk.progress().await?;
+    for (serial, interval) in [
+        (2, RationalNs::ZERO),
+        (3, RationalNs::from_nanoseconds(u64::MAX)),
+    ] {
+        let mut asked = request(serial, "e1", 0, prepare(0, vec![stimulus("spark")]));
+        if let Call::Prepare(prepare) = &mut asked.call {
+            prepare.interval = interval;
+        }
+        same(
+            "such an interval,",
+            &desk.code(asked).await?,
+            &ErrorCode::InvalidArgument,
+        )?;
+    }
+    same(
+        "no tick and no stimulus, progress",
+        &desk.progress().await?,
+        &(done + 1),
+    )?;
+    desk.answer(request(4, "e1", 0, prepare(0, Vec::new())))
         .await?;
     Ok(())
 }
