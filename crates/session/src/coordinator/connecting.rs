@@ -19,21 +19,23 @@ impl Coordinator {
     /// Builds every participant and asks each who it is. Nothing is kept unless all of them answered.
     pub(crate) async fn connect_all(&self) -> Result<(), SessionError> {
         let old = self.links();
-        let mut fresh = Vec::with_capacity(old.len());
+        let mut fresh = Unsettled(Vec::with_capacity(old.len()));
         for (index, link) in old.iter().enumerate() {
             let role = if index == 0 {
                 Role::Environment
             } else {
                 Role::Agent
             };
-            fresh.push(self.connect(&link.participant_id, role).await?);
+            fresh
+                .0
+                .push(self.connect(&link.participant_id, role).await?);
         }
-        self.check_descriptions(&fresh)?;
+        self.check_descriptions(&fresh.0)?;
         for link in &old {
             link.transport.close();
         }
         let mut state = self.state.borrow_mut();
-        let mut fresh = fresh.into_iter();
+        let mut fresh = std::mem::take(&mut fresh.0).into_iter();
         state.environment = fresh.next().expect("a session has an environment");
         for (slot, link) in state.agents.iter_mut().zip(fresh) {
             slot.link = link;
@@ -65,15 +67,16 @@ impl Coordinator {
             }
         }
         .map_err(refused)?;
-        let mut link = Link {
+        let mut built = Unsettled(vec![Link {
             participant_id: participant_id.clone(),
             incarnation_id,
             transport,
             description: None,
             compatibility_digest: wellwritten_envelope::Digest::from_bytes([0; 32]),
-        };
+        }]);
+        let link = &mut built.0[0];
         let description = self
-            .hello(&link, role)
+            .hello(link, role)
             .await
             .map_err(|unanswered| refused(unanswered.into_fault().error))?;
         link.compatibility_digest = description.compatibility_digest().map_err(|error| {
@@ -83,7 +86,7 @@ impl Coordinator {
             ))
         })?;
         link.description = Some(Rc::new(description));
-        Ok(link)
+        Ok(built.0.pop().expect("the one that was built"))
     }
 
     /// Asks a participant who it is.
@@ -135,6 +138,17 @@ impl Coordinator {
         self.connect_all().await?;
         drop(guard);
         Ok(self.status())
+    }
+}
+
+/// Participants that were built and do not take part yet: cut off where they never will, so that none is left running.
+struct Unsettled(Vec<Link>);
+
+impl Drop for Unsettled {
+    fn drop(&mut self) {
+        for link in &self.0 {
+            link.transport.close();
+        }
     }
 }
 

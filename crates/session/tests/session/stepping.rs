@@ -7,7 +7,7 @@ use futures::future::join;
 use wellwritten_counter::{FaultKind, FaultPoint};
 use wellwritten_session::{
     Answer, Call, DispatchOrder, ErrorCode, Phase, RationalNs, Request, RequestId, RunOptions,
-    SessionError, SessionEvent, Transport, U64,
+    SessionError, SessionEvent, Transport, TransportError, U64,
 };
 
 use wellwritten_store::testing::SimulatedMedium;
@@ -273,6 +273,15 @@ fn another_incarnation_is_never_reached_in_silence() {
         (ErrorCode::IdentityMismatch, Some(&id("fly-a")))
     );
     assert!(error.to_string().contains("incarnation-999"), "{error}");
+    // The world that was built for it is cut off, as is the impostor.
+    for built in ["world", "fly-a"] {
+        let status = status_request();
+        let gone = block_on(rig.bench.route(built).call(&status));
+        assert!(
+            matches!(gone, Err(TransportError::RouteGone { .. })),
+            "{built}"
+        );
+    }
     // Nothing was replaced: what was there still restores.
     rig.bench.is_impostor.set(false);
     block_on(
@@ -525,4 +534,12 @@ fn a_pause_of_a_slow_run_is_heard_at_once() {
         rig.clock.now_ns.get() < 1_000_000_000,
         "long before the next step was due"
     );
+}
+
+fn status_request() -> Request {
+    Request {
+        request_id: RequestId(9_999),
+        scope: None,
+        call: Call::Status {},
+    }
 }
