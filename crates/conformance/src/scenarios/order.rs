@@ -123,6 +123,12 @@ pub(super) async fn a_slow_agent_holds_the_world(stage: Rc<dyn Stage>) -> Verdic
             let next = places(&entries, method, held, false);
             let waits = answered.len() == 2 && answered.last() < next.first();
             holds("what follows to wait for the slow agent", waits, &entries)?;
+            let took_ns = play.trace()[0].operational.wall_time_ns.0;
+            holds(
+                "a step as long as its slowest agent",
+                took_ns >= 39 * MS,
+                took_ns,
+            )?;
         }
     }
     Ok(())

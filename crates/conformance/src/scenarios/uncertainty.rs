@@ -7,7 +7,7 @@ use wellwritten_session::{
     ErrorCode, MutationCertainty, Phase, ResolutionOutcome, behaviour_digest,
 };
 
-use crate::play::{Play, Setup, id};
+use crate::play::{MS, Play, Setup, id};
 use crate::scenario_failure::{holds, same};
 use crate::tap::Said;
 use crate::{Stage, Tamper, Verdict};
@@ -120,6 +120,12 @@ pub(super) async fn a_slow_participant_that_gets_on_is_waited_for(stage: Rc<dyn 
     let slow = Fault::new(id("world"), FaultPoint::Advance, FaultKind::WorkMs(2_500));
     let play = Play::ready(&stage, Setup::faults(vec![slow]).hasty()).await?;
     play.steps(2).await?;
+    let took_ns = play.trace()[0].operational.wall_time_ns.0;
+    holds(
+        "a step as long as its world",
+        took_ns >= 2_400 * MS,
+        took_ns,
+    )?;
     let entries = play.tap.entries();
     let advances = entries.iter().filter(|entry| {
         entry.method() == "Environment.Advance"

@@ -58,6 +58,8 @@ pub enum Break {
     AcknowledgesAll,
     /// An answer to who it is, whoever asks.
     AnswersAnyone,
+    /// Nothing that is planned to go wrong at a participant does.
+    NothingGoesWrong,
     /// A lie of the world is set right on the way.
     WhitewashesViews,
 }
@@ -109,6 +111,9 @@ impl Stage for BrokenStage {
         life: u32,
     ) -> Result<Launched, ParticipantError> {
         let mut composition = composition.clone();
+        if self.what == Break::NothingGoesWrong {
+            composition.faults = FaultPlan::none();
+        }
         if self.what == Break::SecretTick {
             let agent = Id::parse("fly-a").unwrap();
             let extra = Fault::new(agent, FaultPoint::Prepare, FaultKind::ExtraTicks(1));
