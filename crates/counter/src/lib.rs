@@ -27,6 +27,20 @@
 //!   counter by, and to those whose worth is not 0 a `spark` of 20 ms where the counter came to a multiple of 5. Every
 //!   context is `{transitions}`, progress is `{counter, transitions}`.
 //!
+//! # What they say of themselves
+//!
+//! Part of a trace, so of whoever writes them again. Digests are BLAKE3 of the text in quotes.
+//!
+//! - The world: worker `world`; backend `"wellwritten-counter/world-v1"`, content `"wellwritten-counter/content-v1"`,
+//!   parser `"wellwritten-counter/inspection-v1"`, patch the text `"wellwritten-counter/configuration-v1"` and
+//!   `ports=<n>`, `viewDelaySteps=<n>`, `sampleRate=<n>`, each with a line feed at its end; state format `counter-1`;
+//!   ports `p1` to `p4` as far as there are agents, each with [`controls`]; view and stream `arena`.
+//! - An agent: profile `"wellwritten-counter/profile-v1"`, dataset `"wellwritten-counter/dataset-v1"`, model `lcg-1`,
+//!   plasticity `xor-1`, one neuron, rate role `motor`, stimulus `spark`, seed as in [`AGENTS`]. Learning is enabled, and
+//!   no stimulus remains.
+//! - Schemas are [synthetic](wellwritten_session::SchemaRef::synthetic) ones of version 1: `counter.inspection`,
+//!   `counter.context`, `counter.decision`, `counter.controls`, `counter.progress`, `counter.ledger`.
+//!
 //! # State
 //!
 //! The captured state of either is the canonical JSON of these fields, and no other spelling is taken:
