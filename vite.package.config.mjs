@@ -49,15 +49,31 @@ function litWithoutDom() {
   };
 }
 
-/** The configuration that builds `source` into `outDir` as `name`.js. */
-export function packageConfig(source, name, outDir) {
+/**
+ * For a script that has to run anywhere, also where there is no module around it and nothing beside it: it is told where
+ * its wasm is, and must not ask for its own address.
+ */
+function nothingBeside() {
+  return {
+    name: "nothing-beside",
+    enforce: "pre",
+    transform(code, id) {
+      if (!/\.[jt]s$/.test(id) || !code.includes("import.meta.url")) return undefined;
+      const pattern = /new URL\(\s*(['"`])(?:\.\/)?[\w.-]+\.(?:ts|wasm)\1\s*,\s*import\.meta\.url\s*,?\s*\)/g;
+      return code.replace(pattern, "undefined");
+    },
+  };
+}
+
+/** The configuration that builds `source` into `outDir` as `name`.js, as a module or as a `script` of its own. */
+export function packageConfig(source, name, outDir, { script = false } = {}) {
   return {
     configFile: false,
     logLevel: "warn",
     publicDir: false,
     base: "./",
     resolve: { conditions: ["module", "node", "production"] },
-    plugins: [urlsBesideTheModule(), litWithoutDom()],
+    plugins: [script ? nothingBeside() : urlsBesideTheModule(), litWithoutDom()],
     build: {
       outDir,
       emptyOutDir: false,
@@ -66,9 +82,9 @@ export function packageConfig(source, name, outDir) {
       minify: false,
       modulePreload: false,
       assetsInlineLimit: 0,
-      lib: { entry: { [name]: source }, formats: ["es"] },
+      lib: { entry: { [name]: source }, formats: [script ? "iife" : "es"], name: "wellwritten" },
       rolldownOptions: {
-        preserveEntrySignatures: "strict",
+        preserveEntrySignatures: script ? false : "strict",
         output: {
           entryFileNames: "[name].js",
           chunkFileNames: `${name}-[name].js`,

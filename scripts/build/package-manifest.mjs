@@ -31,6 +31,7 @@ export function packageManifest(workspace, lock, declarations) {
     sideEffects: false,
     exports: {
       ".": { types: "./types/index.d.ts", default: "./wellwritten.js" },
+      "./participant": { types: "./types/participant.d.ts", default: "./participant.js" },
       "./manifest.schema.json": "./manifest.schema.json",
       "./package.json": "./package.json",
     },

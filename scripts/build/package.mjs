@@ -21,10 +21,18 @@ import { wasmModules } from "./wasm.mjs";
 
 const sources = `${project.root}/web/src`;
 
-/** The library's entry and its workers, each built by itself so that each output stands alone: `[source, output]`. */
+/**
+ * The library's entries, its workers, and the script that participants run, each built by itself so that each output
+ * stands alone: `[source, output, options]`.
+ */
 function modules() {
   const workers = readdirSync(sources).filter((file) => file.endsWith("-worker.ts"));
-  return [["index.ts", "wellwritten"], ...workers.map((file) => [file, file.replace(/\.ts$/, "")])];
+  return [
+    ["index.ts", "wellwritten"],
+    ["participant.ts", "participant"],
+    ["participant-program.ts", "participant-program", { script: true }],
+    ...workers.map((file) => [file, file.replace(/\.ts$/, "")]),
+  ];
 }
 
 /** The licence texts of the packages that are bundled, which their licences ask to be passed on. */
@@ -51,7 +59,9 @@ async function demandImportWithoutDom(path) {
 export const packageStage = {
   name: "npm package",
   usually: "5 s",
-  outputs: [`${project.packageOut}/package.json`, `${project.packageOut}/wellwritten.js`],
+  outputs: ["package.json", "wellwritten.js", "participant.js", "participant-program.js"].map(
+    (file) => `${project.packageOut}/${file}`,
+  ),
   digest: () =>
     digestOf([
       "web/src",
@@ -80,8 +90,8 @@ export const packageStage = {
     ]);
     const { build } = await import("vite");
     const { packageConfig } = await import("../../vite.package.config.mjs");
-    for (const [source, output] of modules())
-      await build(packageConfig(`${sources}/${source}`, output, aside));
+    for (const [source, output, options] of modules())
+      await build(packageConfig(`${sources}/${source}`, output, aside, options));
 
     copyFileSync(`${sources}/generated/manifest.schema.json`, `${aside}/manifest.schema.json`);
     cpSync(types, `${aside}/types`, { recursive: true });
@@ -110,7 +120,8 @@ export const packageStage = {
     const manifest = packageManifest(workspace, lock, declarations);
     writeFileSync(`${aside}/package.json`, `${JSON.stringify(manifest, null, 2)}\n`);
     writeFileSync(`${aside}/THIRD-PARTY-LICENSES.txt`, noticesOf(lock));
-    await demandImportWithoutDom(`${aside}/wellwritten.js`);
+    for (const entry of ["wellwritten", "participant"])
+      await demandImportWithoutDom(`${aside}/${entry}.js`);
     rmSync(project.packageOut, { recursive: true, force: true });
     renameSync(aside, project.packageOut);
   },

@@ -13,6 +13,7 @@ export const pageStage = {
       "web",
       "dist/wasm",
       "pkg/wellwritten.js",
+      "pkg/participant-program.js",
       "package-lock.json",
       "tsconfig.json",
       "vite.page.config.mjs",

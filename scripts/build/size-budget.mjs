@@ -11,7 +11,8 @@ const GOAL_BYTES = 300_000;
  */
 export const WASM_BUDGETS = {
   page: { goal: GOAL_BYTES, ceiling: 240_000 },
-  session: { goal: GOAL_BYTES, ceiling: 480_000 },
+  session: { goal: GOAL_BYTES, ceiling: 620_000 },
+  participant: { goal: GOAL_BYTES, ceiling: 300_000 },
 };
 
 const kilobytes = (bytes) => `${(bytes / 1000).toFixed(1)} KB`;

@@ -40,6 +40,7 @@ export type {
   WellwrittenErrorCode,
 } from "#wasm/page";
 export type {
+  CallBudgetsMs,
   CheckpointOptions,
   CompareOptions,
   FaultInfo,
@@ -47,6 +48,9 @@ export type {
   GenerationInfo,
   ListedGeneration,
   OpenReport,
+  OwnAgent,
+  OwnComposition as Composition,
+  OwnModule,
   Phase,
   PhaseEdge,
   RestoreOptions,

@@ -1,5 +1,6 @@
 import type { SessionConfig, WasmSession, WebSessionEvent } from "#wasm/session";
 import type { Outcome, WireError } from "./outcome.ts";
+import type { ProgramFiles } from "./participant-launcher.ts";
 
 /** The methods of the wasm session that the page may call. */
 export type SessionMethod = {
@@ -13,7 +14,11 @@ export type MethodResult<Name extends SessionMethod> = Awaited<ReturnType<WasmSe
 
 /** What the worker exposes over Comlink. Nothing here ever rejects: errors are outcomes. */
 export interface SessionPort {
-  open(config: SessionConfig, wasmUrl: string | null): Promise<Outcome<string>>;
+  open(
+    config: SessionConfig,
+    wasmUrl: string | null,
+    programs: ProgramFiles,
+  ): Promise<Outcome<string>>;
   call<Name extends SessionMethod>(
     method: Name,
     args: MethodArguments<Name>,

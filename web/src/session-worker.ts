@@ -1,6 +1,7 @@
 import { expose, transfer } from "comlink";
 import start, { type SessionConfig, WasmSession, type WebSessionEvent } from "#wasm/session";
 import { type Outcome, settle, toWire } from "./outcome.ts";
+import { ParticipantLauncher, type ProgramFiles } from "./participant-launcher.ts";
 import type {
   MethodArguments,
   MethodResult,
@@ -10,6 +11,9 @@ import type {
 } from "./session-port.ts";
 import { startWasm } from "./start-wasm.ts";
 import { WellwrittenError } from "./wellwritten-error.ts";
+
+/** How long a participant's program may take to start, unless told otherwise. */
+const BOOT_MS = 30_000;
 
 let session: WasmSession | undefined;
 let ended: WellwrittenError | undefined;
@@ -78,10 +82,11 @@ function withTransfer<T>(outcome: Outcome<T>): Outcome<T> {
 }
 
 const port: SessionPort = {
-  open(config: SessionConfig, wasmUrl: string | null) {
+  open(config: SessionConfig, wasmUrl: string | null, programs: ProgramFiles) {
     return guarded(async () => {
       await startWasm(start, "wellwritten_session_bg.wasm", wasmUrl === null ? {} : { wasmUrl });
-      const live = await WasmSession.create(config, onEvent);
+      const launcher = new ParticipantLauncher(programs, config.budgets?.boot ?? BOOT_MS);
+      const live = await WasmSession.create(config, onEvent, launcher);
       session = live;
       return live.sessionId;
     });

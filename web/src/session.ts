@@ -1,4 +1,4 @@
-import { type Remote, releaseProxy, wrap } from "comlink";
+import { type Remote, releaseProxy, transfer, wrap } from "comlink";
 import type { FailureGraph, TaintSpan } from "#wasm/page";
 import type {
   CheckpointOptions,
@@ -20,7 +20,10 @@ import type {
   VerifyReport,
   WebSessionEvent,
 } from "#wasm/session";
+import { IsolatedParticipants } from "./isolated-participants.ts";
 import { fromWire, type Outcome, unwrap } from "./outcome.ts";
+import { participantProgram, participantWasm } from "./participant-files.ts";
+import type { ProgramFiles } from "./participant-launcher.ts";
 import type {
   MethodArguments,
   MethodResult,
@@ -44,9 +47,14 @@ export interface TaintRange {
   spans?: number;
 }
 
-/** How to open a session: the part Rust knows, and where the wasm module of sessions is. */
+/**
+ * How to open a session: the part Rust knows, and where files of this package are, where they do not lie beside its script:
+ * the wasm module of sessions, that of participants, and the program that a participant's worker or frame runs.
+ */
 export interface SessionOptions extends SessionConfig {
   wasmUrl?: string | URL;
+  participantWasmUrl?: string | URL;
+  participantProgramUrl?: string | URL;
 }
 
 /**
@@ -61,6 +69,7 @@ export class Session extends TypedEventTarget<SessionEvents> {
   readonly #port: Remote<SessionPort>;
   readonly #waiting = new Set<(error: WellwrittenError) => void>();
   readonly #listening = new AbortController();
+  #isolated: IsolatedParticipants | undefined;
   #held: WebSessionEvent[] | null = [];
   #sessionId = "";
   #ended: WellwrittenError | undefined;
@@ -85,10 +94,18 @@ export class Session extends TypedEventTarget<SessionEvents> {
 
   /** Opens a session in `worker`, which must run this package's `session-worker`. */
   static async open(options: SessionOptions, worker: Worker): Promise<Session> {
-    const { wasmUrl, ...config } = options;
+    const { wasmUrl, participantWasmUrl, participantProgramUrl, ...config } = options;
     const session = new Session(options, worker);
     try {
-      session.#sessionId = await session.#settle(session.#port.open(config, absolute(wasmUrl)));
+      const program = address(participantProgramUrl ?? participantProgram());
+      const wasm = address(participantWasmUrl ?? participantWasm());
+      const programs = session.#programs(config, program, wasm);
+      const opened = session.#port.open(
+        withAddresses(config),
+        wasmUrl === undefined ? null : address(wasmUrl).href,
+        programs.frames === null ? programs : transfer(programs, [programs.frames]),
+      );
+      session.#sessionId = await session.#settle(opened);
       setTimeout(() => session.#release());
       return session;
     } catch (thrown) {
@@ -97,6 +114,15 @@ export class Session extends TypedEventTarget<SessionEvents> {
       );
       throw thrown;
     }
+  }
+
+  /** Where participants' programs come from; frames are for the page to make. */
+  #programs({ mode }: SessionConfig, program: URL, wasm: URL): ProgramFiles {
+    const files = { program: program.href, wasm: wasm.href };
+    if (mode !== "isolated" || !("document" in globalThis)) return { ...files, frames: null };
+    const { port1, port2 } = new MessageChannel();
+    this.#isolated = new IsolatedParticipants(port1, program, wasm);
+    return { ...files, frames: port2 };
   }
 
   get sessionId(): string {
@@ -288,6 +314,7 @@ export class Session extends TypedEventTarget<SessionEvents> {
     this.#waiting.clear();
     this.#port[releaseProxy]();
     this.#worker.terminate();
+    this.#isolated?.close();
   }
 }
 
@@ -303,9 +330,26 @@ export function createSession(options: SessionOptions = {}): Promise<Session> {
   return Session.open(options, worker);
 }
 
-/** The address of the wasm module of sessions for the worker, whose own base is another. */
-function absolute(wasmUrl: string | URL | undefined): string | null {
-  if (wasmUrl === undefined) return null;
-  const base = "document" in globalThis ? document.baseURI : location.href;
-  return new URL(wasmUrl, base).href;
+/** An address as it is from anywhere; the worker's own base is another. */
+function address(url: string | URL): URL {
+  return new URL(url, "document" in globalThis ? document.baseURI : location.href);
+}
+
+/** The configuration as it can be sent, with absolute addresses of modules. */
+function withAddresses(config: SessionConfig): SessionConfig {
+  const { composition } = config;
+  if (typeof composition !== "object") return config;
+  const { environment, agents, task } = composition;
+  const located = <T extends { module: string | URL }>(part: T): T => ({
+    ...part,
+    module: address(part.module).href,
+  });
+  return {
+    ...config,
+    composition: {
+      environment: located(environment),
+      agents: agents.map(located),
+      task: typeof task === "string" ? task : located(task),
+    },
+  };
 }

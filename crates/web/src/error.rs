@@ -86,11 +86,27 @@ impl WebError {
         }
     }
 
+    /// The sentence for a person.
+    #[cfg(any(feature = "session", feature = "participant"))]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Adds the details a program can act on.
     #[must_use]
     pub fn with_context(mut self, context: &impl Serialize) -> Self {
         self.context = to_js(context);
         self
+    }
+}
+
+/// What a thrown value says: an error's message, with its name where that says more, or the value itself.
+#[cfg(feature = "session")]
+pub fn message_of(thrown: &JsValue) -> String {
+    match wasm_bindgen::JsCast::dyn_ref::<Error>(thrown) {
+        Some(error) if error.name() == "WellwrittenError" => String::from(error.message()),
+        Some(error) => String::from(error.to_string()),
+        None => thrown.as_string().unwrap_or_else(|| format!("{thrown:?}")),
     }
 }
 

@@ -1,9 +1,10 @@
 //! The wasm-bindgen surface of Wellwritten.
 //!
-//! **Mental model.** One crate, two wasm modules, so that nobody downloads what they do not call: feature
+//! **Mental model.** One crate, three wasm modules, so that nobody downloads what they do not call: feature
 //! `page` is guarded devices (`WasmDevice`) and envelopes, for a page, a worker or Node; feature `session` is
-//! one `WasmSession`, for the session's own worker. Tests build both at once. The TypeScript package wraps all
-//! of it; what is here parses, calls, converts, and nothing else.
+//! one `WasmSession`, for the session's own worker; feature `participant` is one participant of it, for a worker or an
+//! isolated frame. Tests build all at once. The TypeScript package wraps all of it; what is here parses, calls,
+//! converts, and nothing else.
 //!
 //! **Who is responsible.** Arguments are validated here as far as their shape goes; everything they mean
 //! is validated by the crate that owns it. Errors become JavaScript `Error`s in one place, with `code`,
@@ -39,6 +40,20 @@ mod arena_participants;
 mod convert;
 #[cfg(feature = "session")]
 mod fault;
+#[cfg(any(feature = "session", feature = "participant"))]
+mod js_participant;
+#[cfg(feature = "session")]
+mod js_task;
+#[cfg(feature = "session")]
+mod launcher;
+#[cfg(any(feature = "session", feature = "participant"))]
+mod message_port_channel;
+#[cfg(feature = "participant")]
+pub mod participant_program;
+#[cfg(any(feature = "session", feature = "participant"))]
+mod participant_start;
+#[cfg(feature = "session")]
+mod session_composition;
 #[cfg(feature = "session")]
 mod session_config;
 #[cfg(feature = "session")]
@@ -50,7 +65,7 @@ mod session_medium;
 #[cfg(feature = "session")]
 mod session_status;
 
-#[cfg(feature = "page")]
+#[cfg(any(feature = "page", feature = "participant"))]
 mod panic_listener;
 
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -59,6 +74,6 @@ use wasm_bindgen::prelude::wasm_bindgen;
 #[wasm_bindgen(start)]
 pub fn start() {
     console_error_panic_hook::set_once();
-    #[cfg(feature = "page")]
+    #[cfg(any(feature = "page", feature = "participant"))]
     panic_listener::listen();
 }

@@ -17,6 +17,7 @@ use wellwritten_session::{
 use crate::convert::{from_js, to_js, unsigned, whole_number};
 use crate::error::{WebError, WebResult, WellwrittenErrorCode};
 use crate::fault::{FaultSpec, list_faults};
+use crate::launcher::Launcher;
 use crate::session_config::SessionConfig;
 use crate::session_event::EventSink;
 use crate::session_host::{SessionHost, owner_of};
@@ -126,16 +127,18 @@ impl WasmSession {
 
 #[wasm_bindgen]
 impl WasmSession {
-    /// Opens a session; `on_event` is called with every [`WebSessionEvent`].
+    /// Opens a session; `on_event` is called with every [`WebSessionEvent`], and `launcher` starts and ends the
+    /// programs of its participants, where they have any.
     ///
     /// [`WebSessionEvent`]: crate::session_event::WebSessionEvent
     pub async fn create(
         #[wasm_bindgen(unchecked_param_type = "SessionConfig")] config: JsValue,
         #[wasm_bindgen(unchecked_param_type = "(event: WebSessionEvent) => void")]
         on_event: Function,
+        launcher: Launcher,
     ) -> WebResult<WasmSession> {
         let config: SessionConfig = from_js("config", config)?;
-        let host = SessionHost::open(config, EventSink::new(on_event)).await?;
+        let host = SessionHost::open(config, EventSink::new(on_event), launcher).await?;
         Ok(Self {
             session_id: host.session_id.to_string(),
             host: RefCell::new(Some(host)),

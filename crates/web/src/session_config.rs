@@ -1,20 +1,97 @@
 //! What `createSession` takes.
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use tsify::Tsify;
 use wellwritten_arena::{ArenaConfig, DEFAULT_MASTER_SEED, EpisodeEnd};
-use wellwritten_envelope::Id;
-use wellwritten_session::PortBinding;
+use wellwritten_envelope::{Id, from_json};
+use wellwritten_session::{DispatchOrder, PortBinding};
 
 use crate::open_device::BackendChoice;
 
-/// Which world to run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Tsify)]
-#[serde(rename_all = "lowercase")]
+/// Which world to run: one that is built in, or one of your own.
+#[derive(Clone, Debug, Default)]
 pub enum CompositionChoice {
     /// The foraging arena.
     #[default]
     Arena,
+    /// The small counting world that every mode and transport is held against.
+    Counter,
+    /// Modules of JavaScript.
+    Own(OwnComposition),
+}
+
+impl<'de> Deserialize<'de> for CompositionChoice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::String(name) if name == "arena" => Ok(Self::Arena),
+            Value::String(name) if name == "counter" => Ok(Self::Counter),
+            Value::String(name) => Err(D::Error::custom(format!(
+                "there is no composition {name:?}, only \"arena\", \"counter\" and those of your own"
+            ))),
+            own => from_json(own).map(Self::Own).map_err(D::Error::custom),
+        }
+    }
+}
+
+/// A composition of your own.
+#[derive(Clone, Debug, Deserialize, Tsify)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OwnComposition {
+    /// The world.
+    pub environment: OwnModule,
+    /// One to four.
+    pub agents: Vec<OwnAgent>,
+    /// The rules of the game, judged in the session's own worker; `"counter"` is the counting world's.
+    #[tsify(type = "OwnModule | \"counter\"")]
+    pub task: OwnTask,
+}
+
+/// A module that defines a participant or a task.
+#[derive(Clone, Debug, Deserialize, Tsify)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OwnModule {
+    /// Its address.
+    #[tsify(type = "string | URL")]
+    pub module: String,
+}
+
+/// One agent of a composition of your own.
+#[derive(Clone, Debug, Deserialize, Tsify)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OwnAgent {
+    /// Its name: `^[a-z0-9][a-z0-9._-]{0,54}$`.
+    #[tsify(type = "string")]
+    pub agent_id: Id,
+    /// The port it drives.
+    #[tsify(type = "string")]
+    pub port_id: Id,
+    /// What its randomness is drawn from; derived from the session's master seed where absent.
+    #[serde(default)]
+    #[tsify(optional, type = "number")]
+    pub seed: Option<i32>,
+    /// Address of the module that defines it.
+    #[tsify(type = "string | URL")]
+    pub module: String,
+}
+
+/// Who judges.
+#[derive(Clone, Debug)]
+pub enum OwnTask {
+    /// The counting world's rules.
+    Counter,
+    /// A module's.
+    Module(OwnModule),
+}
+
+impl<'de> Deserialize<'de> for OwnTask {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::String(name) if name == "counter" => Ok(Self::Counter),
+            own => from_json(own).map(Self::Module).map_err(D::Error::custom),
+        }
+    }
 }
 
 /// Where participants run.
@@ -24,6 +101,28 @@ pub enum ExecutionMode {
     /// In the session's own worker.
     #[default]
     InProcess,
+    /// Each in a module worker of its own, started by the session's.
+    Worker,
+    /// Each in a frame of the page without an origin.
+    Isolated,
+}
+
+/// How long a participant may take, in milliseconds; see the protocol. A call that gets on is never given up.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Tsify)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct CallBudgetsMs {
+    /// Without an answer for so long, a call is uncertain; default 2,000.
+    #[tsify(optional, type = "number")]
+    pub probe: Option<u32>,
+    /// An uncertain call is resolved, or standing still, for so long at most; default 8,000.
+    #[tsify(optional, type = "number")]
+    pub resolve: Option<u32>,
+    /// To start a program, to say who it is, to initialize; default 30,000.
+    #[tsify(optional, type = "number")]
+    pub boot: Option<u32>,
+    /// To capture, stage and activate a state; default 30,000.
+    #[tsify(optional, type = "number")]
+    pub capture: Option<u32>,
 }
 
 /// Where checkpoints go.
@@ -71,7 +170,7 @@ pub struct SessionConfig {
     #[tsify(optional, type = "string")]
     pub session_id: Option<Id>,
     /// Default: `arena`.
-    #[tsify(optional)]
+    #[tsify(optional, type = "\"arena\" | \"counter\" | OwnComposition")]
     pub composition: CompositionChoice,
     /// One to four; default `fly-a` and `fly-b`.
     #[tsify(optional)]
@@ -82,9 +181,15 @@ pub struct SessionConfig {
     /// Default: `auto`.
     #[tsify(optional)]
     pub backend: BackendChoice,
-    /// Default: `in-process`.
+    /// Default: `in-process`, the only one for the arena, whose participants share one device.
     #[tsify(optional)]
     pub mode: ExecutionMode,
+    /// In which order agents are asked; default `concurrent`. Behaviour is the same in each.
+    #[tsify(optional)]
+    pub dispatch: DispatchOrder,
+    /// How long participants may take.
+    #[tsify(optional)]
+    pub budgets: CallBudgetsMs,
     /// Default: `opfs`.
     #[tsify(optional)]
     pub store: StoreChoice,

@@ -5,21 +5,20 @@ use std::future::Future;
 use std::rc::Rc;
 
 use futures::lock::Mutex;
-use wellwritten_arena::{Arena, FaultBoard, FaultName, FaultSpec as ArenaFault, WORLD_ID};
+use wellwritten_arena::{FaultBoard, FaultName, FaultSpec as ArenaFault};
 use wellwritten_device::{BufferBinding, BufferId, DeviceEvent, GuardedDevice};
 use wellwritten_envelope::Id;
 use wellwritten_session::{
-    AgentBinding, Clock as _, Composition, Coordinator, DispatchOrder, ErrorCode, Executor, Host,
-    ParticipantError, Phase, RestoreReport, RestoreRequest, RunOptions, SaveOutcome, SessionError,
-    SessionStore,
+    Clock as _, Coordinator, ErrorCode, Host, ParticipantError, Phase, RestoreReport,
+    RestoreRequest, RunOptions, SaveOutcome, SessionError, SessionStore,
 };
 use wellwritten_store::{GenerationInfo, MemoryMedium, OpenReport, Store, StoreConfig};
 
-use crate::arena_participants::ArenaParticipants;
 use crate::error::{WebError, WebResult, WellwrittenErrorCode};
 use crate::fault::FaultSpec;
-use crate::open_device::{GuardedDeviceOptions, open_device};
+use crate::launcher::Launcher;
 use crate::opfs::OpfsMedium;
+use crate::session_composition::{Composed, compose};
 use crate::session_config::{ResumePolicy, SessionConfig, StoreChoice};
 use crate::session_event::{EventSink, WebSessionEvent};
 use crate::session_medium::SessionMedium;
@@ -54,27 +53,27 @@ pub struct SessionHost {
 
 impl SessionHost {
     /// Opens the device and the store, builds the participants, and starts or resumes as configured.
-    pub async fn open(config: SessionConfig, events: EventSink) -> WebResult<Rc<Self>> {
+    pub async fn open(
+        config: SessionConfig,
+        events: EventSink,
+        launcher: Launcher,
+    ) -> WebResult<Rc<Self>> {
+        let launcher = Rc::new(launcher);
         let session_id = config.session_id();
         let (store, store_report) = open_store(&session_id, &config).await?;
-        let device = open_device(GuardedDeviceOptions {
-            backend: config.backend,
-            ..GuardedDeviceOptions::default()
-        })
-        .await?;
-        let faults = FaultBoard::new();
-        let arena_config = config.arena();
-        let master_seed = arena_config.master_seed;
-        let arena = Arena::new(arena_config, device.clone(), faults.clone()).map_err(|error| {
-            WebError::new(WellwrittenErrorCode::InvalidArgument, error.to_string())
-        })?;
-        let composition = compose(&session_id, &arena);
+        let Composed {
+            composition,
+            factory,
+            device,
+            faults,
+            master_seed,
+        } = compose(&config, launcher).await?;
         let forward = events.clone();
         let session_store: Rc<dyn SessionStore> = store.clone();
         let coordinator = Coordinator::new(
             composition,
             Host {
-                factory: Rc::new(ArenaParticipants::new(session_id.clone(), arena)),
+                factory,
                 clock: Rc::new(WebClock::of_this_thread()),
                 store: Some(session_store),
                 observer: Some(Rc::new(move |event| forward.forward(event))),
@@ -376,27 +375,6 @@ where
             Err(SessionError::Busy { .. }) => clock.sleep_ns(1_000_000).await,
             outcome => return outcome,
         }
-    }
-}
-
-fn compose(session_id: &Id, arena: &Arena) -> Composition {
-    let known = |text: &str| Id::parse(text).expect("a legal id");
-    Composition {
-        session_id: session_id.clone(),
-        episode_id: known("ep1"),
-        epoch: None,
-        environment_id: known(WORLD_ID),
-        agents: arena
-            .bindings()
-            .iter()
-            .map(|binding| AgentBinding {
-                agent_id: binding.agent_id.clone(),
-                port_id: binding.port_id.clone(),
-                executor: Box::new(arena.executor()) as Box<dyn Executor>,
-            })
-            .collect(),
-        task: Box::new(arena.task()),
-        dispatch: DispatchOrder::default(),
     }
 }
 
