@@ -32,7 +32,7 @@ pub mod open_device;
 pub mod opfs;
 #[cfg(feature = "session")]
 pub mod session;
-#[cfg(feature = "session")]
+#[cfg(any(feature = "session", feature = "participant"))]
 pub mod web_clock;
 
 #[cfg(feature = "session")]

@@ -1,12 +1,16 @@
 //! [`ParticipantStart`]: who a participant is to be, as its program is told.
 
+use std::rc::Rc;
+
 use serde::{Deserialize, Serialize};
 use tsify::Tsify;
 use wasm_bindgen::JsValue;
+use wellwritten_counter::{CounterComposition, Faults};
 use wellwritten_envelope::Id;
-use wellwritten_session::{ErrorCode, ParticipantError, ParticipantRuntime};
+use wellwritten_session::{Clock, ErrorCode, ParticipantError, ParticipantRuntime};
 
 use crate::js_participant::{JsAgent, JsEnvironment};
+use crate::web_clock::WebClock;
 
 /// As what a participant takes part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Tsify)]
@@ -42,6 +46,11 @@ pub struct ParticipantStart {
     /// Every port of the composition, in its order.
     #[tsify(type = "string[]")]
     pub ports: Vec<Id>,
+    /// How often the participant was built before, and this time.
+    pub life: u32,
+    /// The counting world's composition, of a participant that is built in.
+    #[tsify(type = "unknown")]
+    pub counter: Option<CounterComposition>,
 }
 
 /// What a module defined: what the participant says it is, and its functions.
@@ -58,16 +67,13 @@ impl ParticipantStart {
         self,
         definition: Option<JsDefinition>,
     ) -> Result<ParticipantRuntime, ParticipantError> {
-        let Some(definition) = definition else {
-            return Err(ParticipantError::refused(
-                ErrorCode::Unsupported,
-                format!("no participant {} is built in", self.participant_id),
-            ));
-        };
-        let JsDefinition {
+        let Some(JsDefinition {
             declaration,
             handlers,
-        } = definition;
+        }) = definition
+        else {
+            return self.built_in();
+        };
         Ok(match self.role {
             StartRole::Environment => {
                 let world = JsEnvironment::new(self.participant_id, declaration, handlers)?;
@@ -83,5 +89,21 @@ impl ParticipantStart {
                 ParticipantRuntime::agent(self.session_id, self.incarnation_id, Box::new(agent))
             }
         })
+    }
+
+    fn built_in(self) -> Result<ParticipantRuntime, ParticipantError> {
+        let refused = |message: String| {
+            ParticipantError::refused(ErrorCode::Unsupported, message)
+        };
+        let Some(counter) = self.counter else {
+            let message = format!("no participant {} is built in", self.participant_id);
+            return Err(refused(message));
+        };
+        let clock: Rc<dyn Clock> = Rc::new(WebClock::of_this_thread());
+        Faults::new(&counter.faults, Some(clock))
+            .and_then(|faults| {
+                counter.participant(&self.participant_id, self.incarnation_id, self.life, faults)
+            })
+            .map_err(|error| refused(error.to_string()))
     }
 }

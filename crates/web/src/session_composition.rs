@@ -1,9 +1,12 @@
 //! What a session is composed of, as it was chosen: the arena, the counting world, or modules of JavaScript.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use async_trait::async_trait;
 use wellwritten_arena::{Arena, DEFAULT_MASTER_SEED, FaultBoard, WORLD_ID};
+use wellwritten_counter::{AGENTS, CounterComposition, CounterTask, Faults};
 use wellwritten_device::GuardedDevice;
 use wellwritten_envelope::{Id, derive_seed};
 use wellwritten_session::{
@@ -35,10 +38,7 @@ pub struct Composed {
 pub async fn compose(config: &SessionConfig, launcher: Rc<Launcher>) -> WebResult<Composed> {
     match &config.composition {
         CompositionChoice::Arena => compose_arena(config).await,
-        CompositionChoice::Counter => Err(WebError::new(
-            WellwrittenErrorCode::Unsupported,
-            "the counting world is not built in",
-        )),
+        CompositionChoice::Counter => compose_counter(config, launcher),
         CompositionChoice::Own(own) => compose_own(config, own, launcher).await,
     }
 }
@@ -84,6 +84,48 @@ async fn compose_arena(config: &SessionConfig) -> WebResult<Composed> {
     })
 }
 
+fn compose_counter(config: &SessionConfig, launcher: Rc<Launcher>) -> WebResult<Composed> {
+    if config.master_seed.is_some() {
+        return Err(invalid("the counting world's seeds are fixed; it takes no `masterSeed`"));
+    }
+    let agents = config.agents.as_ref().map_or(2, Vec::len);
+    let counter = CounterComposition {
+        session_id: config.session_id(),
+        agents,
+        ..CounterComposition::default()
+    };
+    counter.check().map_err(|error| invalid(error.to_string()))?;
+    let known = |text: &str| Id::parse(text).expect("a legal id");
+    let members: Vec<Member> = AGENTS[..agents]
+        .iter()
+        .map(|(agent_id, port_id, seed)| Member {
+            agent_id: known(agent_id),
+            port_id: known(port_id),
+            seed: *seed,
+            module: None,
+        })
+        .collect();
+    for (agent, member) in config.agents.iter().flatten().zip(&members) {
+        let other_port = agent.port_id.as_ref().is_some_and(|port| *port != member.port_id);
+        if agent.agent_id != member.agent_id || other_port {
+            return Err(invalid(format!(
+                "the counting world's agents are fly-a on p1, fly-b on p2, fly-c on p3 and fly-d on p4, in this order; \
+                 {} is not {}",
+                agent.agent_id, member.agent_id
+            )));
+        }
+    }
+    let task = Box::new(CounterTask::new(&counter, Faults::none()));
+    let parts = Parts {
+        master_seed: DEFAULT_MASTER_SEED,
+        task,
+        world: None,
+        members,
+        counter: Some(counter),
+    };
+    Ok(parts.composed(config, launcher))
+}
+
 async fn compose_own(
     config: &SessionConfig,
     own: &OwnComposition,
@@ -111,10 +153,7 @@ async fn compose_own(
     }
     let task: Box<dyn Task> = match &own.task {
         OwnTask::Counter => {
-            return Err(WebError::new(
-                WellwrittenErrorCode::Unsupported,
-                "the counting world is not built in",
-            ));
+            Box::new(CounterTask::new(&CounterComposition::default(), Faults::none()))
         }
         OwnTask::Module(task) => {
             let handlers = launcher.task_handlers(&task.module).await;
@@ -122,47 +161,60 @@ async fn compose_own(
             Box::new(JsTask::new(handlers)?)
         }
     };
-    let world = Some(own.environment.module.clone());
-    Ok(composed(config, master_seed, task, world, members, launcher))
+    let parts = Parts {
+        master_seed,
+        task,
+        world: Some(own.environment.module.clone()),
+        members,
+        counter: None,
+    };
+    Ok(parts.composed(config, launcher))
 }
 
 /// A composition whose participants need no device.
-fn composed(
-    config: &SessionConfig,
+struct Parts {
     master_seed: u64,
     task: Box<dyn Task>,
+    /// The module that defines the world; absent where it is built in.
     world: Option<String>,
     members: Vec<Member>,
-    launcher: Rc<Launcher>,
-) -> Composed {
-    let session_id = config.session_id();
-    let agents = members.iter().map(|member| AgentBinding {
-        agent_id: member.agent_id.clone(),
-        port_id: member.port_id.clone(),
-        executor: Box::new(IdentityExecutor) as Box<dyn Executor>,
-    });
-    Composed {
-        composition: Composition {
-            session_id: session_id.clone(),
-            episode_id: first_episode(),
-            epoch: None,
-            environment_id: world_id(),
-            agents: agents.collect(),
-            task,
-            dispatch: config.dispatch,
-        },
-        factory: Rc::new(Roster {
-            session_id,
-            mode: config.mode,
-            launcher,
-            world,
-            members,
-        }),
-        device: GuardedDevice::cpu_because(Some(
-            "no participant of this session computes on a GPU".to_owned(),
-        )),
-        faults: FaultBoard::new(),
-        master_seed,
+    /// What participants that are built in are made from.
+    counter: Option<CounterComposition>,
+}
+
+impl Parts {
+    fn composed(self, config: &SessionConfig, launcher: Rc<Launcher>) -> Composed {
+        let session_id = config.session_id();
+        let agents = self.members.iter().map(|member| AgentBinding {
+            agent_id: member.agent_id.clone(),
+            port_id: member.port_id.clone(),
+            executor: Box::new(IdentityExecutor) as Box<dyn Executor>,
+        });
+        Composed {
+            composition: Composition {
+                session_id: session_id.clone(),
+                episode_id: first_episode(),
+                epoch: None,
+                environment_id: world_id(),
+                agents: agents.collect(),
+                task: self.task,
+                dispatch: config.dispatch,
+            },
+            factory: Rc::new(Roster {
+                session_id,
+                mode: config.mode,
+                launcher,
+                world: self.world,
+                members: self.members,
+                counter: self.counter,
+                lives: RefCell::default(),
+            }),
+            device: GuardedDevice::cpu_because(Some(
+                "no participant of this session computes on a GPU".to_owned(),
+            )),
+            faults: FaultBoard::new(),
+            master_seed: self.master_seed,
+        }
     }
 }
 
@@ -183,10 +235,17 @@ struct Roster {
     /// The module that defines the world; absent where it is built in.
     world: Option<String>,
     members: Vec<Member>,
+    /// What participants that are built in are made from.
+    counter: Option<CounterComposition>,
+    /// How often each was built.
+    lives: RefCell<BTreeMap<Id, u32>>,
 }
 
 impl Roster {
     fn start(&self, participant_id: Id, role: StartRole, incarnation_id: &Id) -> ParticipantStart {
+        let mut lives = self.lives.borrow_mut();
+        let life = lives.entry(participant_id.clone()).or_default();
+        *life += 1;
         ParticipantStart {
             session_id: self.session_id.clone(),
             incarnation_id: incarnation_id.clone(),
@@ -195,6 +254,8 @@ impl Roster {
             port_id: None,
             seed: None,
             ports: self.members.iter().map(|member| member.port_id.clone()).collect(),
+            life: *life,
+            counter: self.counter.clone(),
         }
     }
 

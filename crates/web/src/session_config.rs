@@ -6,7 +6,7 @@ use serde_json::Value;
 use tsify::Tsify;
 use wellwritten_arena::{ArenaConfig, DEFAULT_MASTER_SEED, EpisodeEnd};
 use wellwritten_envelope::{Id, from_json};
-use wellwritten_session::{DispatchOrder, PortBinding};
+use wellwritten_session::{CallBudgets, DispatchOrder, PortBinding};
 
 use crate::open_device::BackendChoice;
 
@@ -123,6 +123,22 @@ pub struct CallBudgetsMs {
     /// To capture, stage and activate a state; default 30,000.
     #[tsify(optional, type = "number")]
     pub capture: Option<u32>,
+}
+
+impl From<CallBudgetsMs> for CallBudgets {
+    fn from(chosen: CallBudgetsMs) -> Self {
+        let usual = Self::default();
+        let or = |milliseconds: Option<u32>, usual: u64| {
+            milliseconds.map_or(usual, |milliseconds| u64::from(milliseconds) * 1_000_000)
+        };
+        Self {
+            probe_ns: or(chosen.probe, usual.probe_ns),
+            resolve_ns: or(chosen.resolve, usual.resolve_ns),
+            boot_ns: or(chosen.boot, usual.boot_ns),
+            capture_ns: or(chosen.capture, usual.capture_ns),
+            max_attempts: usual.max_attempts,
+        }
+    }
 }
 
 /// Where checkpoints go.

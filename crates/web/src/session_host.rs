@@ -5,6 +5,7 @@ use std::future::Future;
 use std::rc::Rc;
 
 use futures::lock::Mutex;
+use wasm_bindgen_futures::spawn_local;
 use wellwritten_arena::{FaultBoard, FaultName, FaultSpec as ArenaFault};
 use wellwritten_device::{BufferBinding, BufferId, DeviceEvent, GuardedDevice};
 use wellwritten_envelope::Id;
@@ -34,7 +35,7 @@ pub type GenerationStore = Mutex<Store<SessionMedium>>;
 /// One open session.
 pub struct SessionHost {
     pub session_id: Id,
-    pub coordinator: Coordinator,
+    pub coordinator: Rc<Coordinator>,
     pub device: GuardedDevice,
     pub faults: FaultBoard,
     pub events: EventSink,
@@ -75,11 +76,15 @@ impl SessionHost {
             Host {
                 factory,
                 clock: Rc::new(WebClock::of_this_thread()),
+                budgets: config.budgets.into(),
                 store: Some(session_store),
                 observer: Some(Rc::new(move |event| forward.forward(event))),
             },
         )
         .await?;
+        let coordinator = Rc::new(coordinator);
+        // Participants elsewhere may go away between calls; in this program there is none to watch.
+        spawn_local(Coordinator::watch(&coordinator));
         let newest = store.lock().await.latest().cloned();
         let host = Rc::new(Self {
             session_id,

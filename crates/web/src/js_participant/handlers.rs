@@ -4,6 +4,7 @@ use js_sys::{Error, Function, Object, Promise, Reflect, Uint8Array};
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::JsFuture;
+use wellwritten_envelope::Digest;
 use wellwritten_session::{ErrorCode, MutationCertainty, ParticipantError, Progress};
 
 use super::typed_json::{malformed, set};
@@ -83,6 +84,22 @@ pub fn bytes_of(what: &str, value: &JsValue) -> Result<Vec<u8>, ParticipantError
         .dyn_ref::<Uint8Array>()
         .map(Uint8Array::to_vec)
         .ok_or_else(|| malformed(format!("{what} gave no Uint8Array")))
+}
+
+/// Takes `state` out of what a handler gave: bytes whose digest stands for the whole state in the trace. Copied out of it,
+/// since what a handler gave is the handler's own.
+pub fn take_state(given: &JsValue) -> Result<(JsValue, Option<Digest>), ParticipantError> {
+    let Some(given) = given.dyn_ref::<Object>() else {
+        return Ok((given.clone(), None));
+    };
+    let state = Reflect::get(given, &"state".into()).unwrap_or(JsValue::UNDEFINED);
+    if state.is_undefined() {
+        return Ok((given.into(), None));
+    }
+    let digest = Digest::blake3(&bytes_of("state", &state)?);
+    let rest = Object::assign(&Object::new(), given);
+    set(&rest, "state", &JsValue::UNDEFINED);
+    Ok((rest.into(), Some(digest)))
 }
 
 fn is_thenable(value: &JsValue) -> bool {

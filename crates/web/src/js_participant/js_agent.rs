@@ -13,7 +13,7 @@ use wellwritten_session::{
 };
 
 use super::AgentDeclaration;
-use super::handlers::Handlers;
+use super::handlers::{Handlers, take_state};
 use super::kept_state::{KeptState, incompatible};
 use super::typed_json::{malformed, set, typed_from_js, typed_to_js};
 use crate::convert::{from_js, to_js};
@@ -265,6 +265,7 @@ impl Agent for JsAgent {
         let context = &parameters.next_decision_context;
         set(&arguments, "context", &typed_to_js(context));
         let given = self.handlers.call("commit", &arguments).await?;
+        let (given, state_digest) = take_state(&given)?;
         let given: CommittedAgent =
             from_js("commit", given).map_err(|error| malformed(error.message()))?;
         let boundary = U64(scope.step.0.saturating_add(1));
@@ -272,7 +273,7 @@ impl Agent for JsAgent {
         self.now.context = Some(context.clone());
         Ok(Committed {
             committed_step: boundary,
-            state_digest: None,
+            state_digest,
             telemetry: self.telemetry(given.telemetry)?,
         })
     }

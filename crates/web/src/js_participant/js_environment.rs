@@ -13,7 +13,7 @@ use wellwritten_session::{
     TypedValue, ViewAudience, ViewDescriptor, ViewRef, WorldObservation,
 };
 
-use super::handlers::{Handlers, bytes_of};
+use super::handlers::{Handlers, bytes_of, take_state};
 use super::kept_state::{KeptState, incompatible};
 use super::typed_json::{malformed, set, typed_from_js};
 use super::WorldDeclaration;
@@ -319,6 +319,7 @@ impl Environment for JsEnvironment {
         set(&arguments, "step", &scope.step.0.into());
         set(&arguments, "controls", &to_js(&batch.controls));
         let given = self.handlers.call("advance", &arguments).await?;
+        let (given, state_digest) = take_state(&given)?;
         let shown = self.shown("advance", &given)?;
         let boundary = scope.step.0.saturating_add(1);
         let mut now = self.now.take().expect("looked at before the call");
@@ -333,9 +334,13 @@ impl Environment for JsEnvironment {
         let sounded = self.sounded(&given, &mut now);
         let observation = sounded.map(|audio| self.observation(&now, audio));
         self.now = Some(now);
-        batch
+        let applied = batch
             .applied(scope, observation?)
-            .map_err(|error| malformed(error.to_string()))
+            .map_err(|error| malformed(error.to_string()))?;
+        Ok(StepResult {
+            state_digest,
+            ..applied
+        })
     }
 
     async fn capture(&mut self) -> Result<Vec<u8>, ParticipantError> {
