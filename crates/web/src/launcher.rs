@@ -1,9 +1,12 @@
 //! [`Launched`] and [`Launcher`]: participants in programs of their own, which JavaScript starts and ends.
 
 use std::cell::RefCell;
+use std::pin::pin;
 use std::rc::Rc;
 
 use async_trait::async_trait;
+use futures::future::select;
+use gloo_timers::future::TimeoutFuture;
 use js_sys::{Array, Function, Promise};
 use wasm_bindgen::prelude::{Closure, wasm_bindgen};
 use wasm_bindgen::{JsCast as _, JsValue};
@@ -12,13 +15,17 @@ use web_sys::MessagePort;
 use wellwritten_envelope::Id;
 use wellwritten_session::wire::Remote;
 use wellwritten_session::{
-    ErrorCode, ParticipantError, Reply, Request, RouteEnd, Transport, TransportError,
+    Call, ErrorCode, ParticipantError, Reply, Request, RequestId, RouteEnd, Transport,
+    TransportError,
 };
 
 use crate::convert::to_js;
 use crate::error::message_of;
 use crate::message_port_channel::MessagePortChannel;
 use crate::participant_start::{JsDefinition, ParticipantStart};
+
+/// How long a participant that was told to stop may take to say so, in milliseconds.
+const REAPING_MS: u32 = 500;
 
 #[wasm_bindgen]
 extern "C" {
@@ -119,6 +126,24 @@ impl Launched {
     }
 }
 
+impl Launched {
+    /// Tells the participant to stop and gives it a moment to answer, then ends its program.
+    pub async fn reap(&self) {
+        let request = Request {
+            request_id: RequestId(u64::MAX),
+            scope: None,
+            call: Call::Shutdown {
+                reason: Id::parse("session-closed").expect("a legal id"),
+            },
+        };
+        let stopping = pin!(self.remote.call(&request));
+        let late = pin!(TimeoutFuture::new(REAPING_MS));
+        // However it answers, its program ends now.
+        select(stopping, late).await;
+        self.close();
+    }
+}
+
 impl Drop for Launched {
     fn drop(&mut self) {
         self.close();
@@ -127,7 +152,7 @@ impl Drop for Launched {
 
 #[async_trait(?Send)]
 impl Transport for Launched {
-    async fn call(&self, request: Request) -> Result<Reply, TransportError> {
+    async fn call(&self, request: &Request) -> Result<Reply, TransportError> {
         self.remote.call(request).await
     }
 

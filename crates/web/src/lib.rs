@@ -63,6 +63,8 @@ mod session_host;
 #[cfg(feature = "session")]
 mod session_medium;
 #[cfg(feature = "session")]
+mod session_published;
+#[cfg(feature = "session")]
 mod session_status;
 
 #[cfg(any(feature = "page", feature = "participant"))]

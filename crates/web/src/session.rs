@@ -117,7 +117,7 @@ pub struct WasmSession {
 }
 
 impl WasmSession {
-    fn host(&self) -> WebResult<Rc<SessionHost>> {
+    pub(crate) fn host(&self) -> WebResult<Rc<SessionHost>> {
         self.host
             .borrow()
             .clone()

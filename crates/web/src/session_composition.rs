@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use async_trait::async_trait;
 use wellwritten_arena::{Arena, DEFAULT_MASTER_SEED, FaultBoard, WORLD_ID};
@@ -32,7 +32,12 @@ pub struct Composed {
     pub device: GuardedDevice,
     pub faults: FaultBoard,
     pub master_seed: u64,
+    /// Participants in programs of their own, which end with the session.
+    pub launched: LaunchedList,
 }
+
+/// Routes to participants in programs of their own.
+pub type LaunchedList = Rc<RefCell<Vec<Weak<Launched>>>>;
 
 /// Composes a session as chosen.
 pub async fn compose(config: &SessionConfig, launcher: Rc<Launcher>) -> WebResult<Composed> {
@@ -81,6 +86,7 @@ async fn compose_arena(config: &SessionConfig) -> WebResult<Composed> {
         device,
         faults,
         master_seed,
+        launched: LaunchedList::default(),
     })
 }
 
@@ -190,7 +196,9 @@ impl Parts {
             port_id: member.port_id.clone(),
             executor: Box::new(IdentityExecutor) as Box<dyn Executor>,
         });
+        let launched = LaunchedList::default();
         Composed {
+            launched: launched.clone(),
             composition: Composition {
                 session_id: session_id.clone(),
                 episode_id: first_episode(),
@@ -208,6 +216,7 @@ impl Parts {
                 members: self.members,
                 counter: self.counter,
                 lives: RefCell::default(),
+                launched,
             }),
             device: GuardedDevice::cpu_because(Some(
                 "no participant of this session computes on a GPU".to_owned(),
@@ -239,6 +248,7 @@ struct Roster {
     counter: Option<CounterComposition>,
     /// How often each was built.
     lives: RefCell<BTreeMap<Id, u32>>,
+    launched: LaunchedList,
 }
 
 impl Roster {
@@ -273,7 +283,11 @@ impl Roster {
         }
         let isolated = self.mode == ExecutionMode::Isolated;
         let launcher = self.launcher.clone();
-        Ok(Launched::start(launcher, start, module.cloned(), isolated).await?)
+        let launched = Launched::start(launcher, start, module.cloned(), isolated).await?;
+        let mut list = self.launched.borrow_mut();
+        list.retain(|route| route.strong_count() > 0);
+        list.push(Rc::downgrade(&launched));
+        Ok(launched)
     }
 }
 

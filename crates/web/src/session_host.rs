@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use futures::lock::Mutex;
 use wasm_bindgen_futures::spawn_local;
@@ -10,8 +10,8 @@ use wellwritten_arena::{FaultBoard, FaultName, FaultSpec as ArenaFault};
 use wellwritten_device::{BufferBinding, BufferId, DeviceEvent, GuardedDevice};
 use wellwritten_envelope::Id;
 use wellwritten_session::{
-    Clock as _, Coordinator, ErrorCode, Host, ParticipantError, Phase, RestoreReport,
-    RestoreRequest, RunOptions, SaveOutcome, SessionError, SessionStore,
+    BoxedFuture, Clock as _, Coordinator, ErrorCode, Host, ParticipantError, Phase, ResetRequest,
+    RestoreReport, RestoreRequest, RunOptions, SaveOutcome, SessionError, SessionStore, join_all,
 };
 use wellwritten_store::{GenerationInfo, MemoryMedium, OpenReport, Store, StoreConfig};
 
@@ -19,10 +19,11 @@ use crate::error::{WebError, WebResult, WellwrittenErrorCode};
 use crate::fault::FaultSpec;
 use crate::launcher::Launcher;
 use crate::opfs::OpfsMedium;
-use crate::session_composition::{Composed, compose};
+use crate::session_composition::{Composed, LaunchedList, compose};
 use crate::session_config::{ResumePolicy, SessionConfig, StoreChoice};
 use crate::session_event::{EventSink, WebSessionEvent};
 use crate::session_medium::SessionMedium;
+use crate::session_published::{ResetOptions, Subscriptions};
 use crate::session_status::SessionStatus;
 use crate::web_clock::WebClock;
 
@@ -40,6 +41,8 @@ pub struct SessionHost {
     pub faults: FaultBoard,
     pub events: EventSink,
     pub store: Rc<GenerationStore>,
+    pub subscriptions: Subscriptions,
+    launched: LaunchedList,
     store_choice: StoreChoice,
     store_report: OpenReport,
     master_seed: u64,
@@ -68,6 +71,7 @@ impl SessionHost {
             device,
             faults,
             master_seed,
+            launched,
         } = compose(&config, launcher).await?;
         let forward = events.clone();
         let session_store: Rc<dyn SessionStore> = store.clone();
@@ -93,6 +97,8 @@ impl SessionHost {
             faults,
             events,
             store,
+            subscriptions: Subscriptions::default(),
+            launched,
             store_choice: config.store,
             store_report,
             master_seed,
@@ -292,6 +298,24 @@ impl SessionHost {
         Ok(report)
     }
 
+    /// Ends the episode and begins another, all participants built anew.
+    pub async fn reset(&self, options: ResetOptions) -> WebResult<()> {
+        let _turn = self.turn.lock().await;
+        let episode_id = match options.episode_id {
+            Some(episode_id) => episode_id,
+            None => next_episode(&self.coordinator.status().episode_id)?,
+        };
+        if matches!(self.coordinator.phase(), Phase::Ready { .. }) {
+            self.coordinator.pause()?;
+        }
+        let request = ResetRequest {
+            episode_id,
+            epoch: options.epoch,
+        };
+        patiently(&self.clock, || self.coordinator.reset(request.clone())).await?;
+        Ok(())
+    }
+
     /// Arms a fault; two kinds act at once.
     pub fn arm(&self, fault: FaultSpec) -> WebResult<()> {
         match fault {
@@ -325,6 +349,12 @@ impl SessionHost {
         let _ = self.coordinator.pause();
         self.stopped().await;
         let _turn = self.turn.lock().await;
+        let launched: Vec<_> = self.launched.take();
+        let launched = launched.iter().filter_map(Weak::upgrade);
+        let reaping = launched.map(|route| -> BoxedFuture<'_, ()> {
+            Box::pin(async move { route.reap().await })
+        });
+        join_all(reaping).await;
         self.device.close();
         self.events.send(&WebSessionEvent::Stopped);
     }
@@ -362,6 +392,15 @@ impl SessionHost {
             });
         });
     }
+}
+
+/// `ep2` after `ep1`: the number at the end, one higher.
+fn next_episode(episode_id: &Id) -> WebResult<Id> {
+    let text = episode_id.as_str();
+    let stem = text.trim_end_matches(|character: char| character.is_ascii_digit());
+    let number: u64 = text[stem.len()..].parse().unwrap_or(1);
+    Id::parse(&format!("{stem}{}", number.saturating_add(1)))
+        .map_err(|error| WebError::new(WellwrittenErrorCode::InvalidArgument, error.to_string()))
 }
 
 /// Who owns a buffer: the part of its label before the slash.
