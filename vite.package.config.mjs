@@ -59,7 +59,8 @@ function nothingBeside() {
     enforce: "pre",
     transform(code, id) {
       if (!/\.[jt]s$/.test(id) || !code.includes("import.meta.url")) return undefined;
-      const pattern = /new URL\(\s*(['"`])(?:\.\/)?[\w.-]+\.(?:ts|wasm)\1\s*,\s*import\.meta\.url\s*,?\s*\)/g;
+      const pattern =
+        /new URL\(\s*(['"`])(?:\.\/)?[\w.-]+\.(?:ts|wasm)\1\s*,\s*import\.meta\.url\s*,?\s*\)/g;
       return code.replace(pattern, "undefined");
     },
   };

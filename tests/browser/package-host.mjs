@@ -7,14 +7,14 @@ import { browserFlags } from "../../scripts/test/browser-flags.mjs";
 
 const root = new URL("../../", import.meta.url);
 const types = { js: "text/javascript", wasm: "application/wasm", html: "text/html" };
-const policy =
-  "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; worker-src 'self'";
+const policyWith = (alsoScripts) =>
+  `default-src 'self'; script-src 'self' 'wasm-unsafe-eval' ${alsoScripts}; style-src 'self'; worker-src 'self'`;
 
-function answer(request, response) {
+function answer(request, response, alsoScripts) {
   const { pathname } = new URL(request.url, "http://localhost");
   const type = types[pathname.split(".").at(-1)] ?? "text/html";
   response.setHeader("content-type", type);
-  response.setHeader("content-security-policy", policy);
+  response.setHeader("content-security-policy", policyWith(alsoScripts));
   if (pathname === "/") return response.end("<!doctype html><title>host</title><main></main>");
   const file = pathname.startsWith("/pkg/")
     ? new URL(`.${pathname}`, root)
@@ -28,10 +28,11 @@ function answer(request, response) {
 
 /**
  * Serves that page and opens it. The package is at `/pkg/wellwritten.js`, what lies in package-page is at `/`. Errors
- * that the page complains of, rejections that nobody handled among them, are kept in `complaints`.
+ * that the page complains of, rejections that nobody handled among them, are kept in `complaints`. `alsoScripts` are
+ * sources of scripts that its policy allows beside its own.
  */
-export async function openHostPage() {
-  const server = createServer(answer);
+export async function openHostPage({ alsoScripts = "" } = {}) {
+  const server = createServer((request, response) => answer(request, response, alsoScripts));
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   const browser = await chromium.launch({
     executablePath: process.env.CHROME_BIN ?? "/usr/bin/chromium",

@@ -1,5 +1,11 @@
 import { adviseOn } from "../src/format/error-advice.ts";
-import { createSession, define, type Session, WellwrittenError } from "../src/index.ts";
+import {
+  createSession,
+  define,
+  type Session,
+  type SessionOptions,
+  WellwrittenError,
+} from "../src/index.ts";
 
 /** The page: one demo session, kept in this browser's storage, and an inspector of it. */
 
@@ -31,9 +37,17 @@ async function open(): Promise<void> {
   }
 }
 
-/** `?backend=cpu` and `?seed=42`, for a link to a particular session; anything else is left alone. */
-function chosenByAddress(): { backend?: "auto" | "webgpu" | "cpu"; masterSeed?: bigint } {
+/**
+ * `?backend=cpu`, `?seed=42`, `?composition=counter` and with it `&mode=worker`, for a link to a particular session;
+ * anything else is left alone. Another composition has a store of its own.
+ */
+function chosenByAddress(): SessionOptions {
   const query = new URLSearchParams(location.search);
+  if (query.get("composition") === "counter") {
+    const mode = query.get("mode");
+    const isMode = mode === "worker" || mode === "isolated";
+    return { sessionId: "counter", composition: "counter", ...(isMode ? { mode } : {}) };
+  }
   const backend = query.get("backend");
   const seed = query.get("seed");
   return {

@@ -25,6 +25,8 @@ export type FrameAnswer =
 export class IsolatedParticipants {
   readonly #frames = new Map<string, HTMLIFrameElement>();
   readonly #listening = new AbortController();
+  /** Tells of a frame that somebody else removes; the end of its port may be noticed much later. */
+  readonly #removals = new MutationObserver(() => this.#missRemoved());
   readonly #program: URL;
   readonly #wasm: URL;
   readonly #port: MessagePort;
@@ -44,6 +46,7 @@ export class IsolatedParticipants {
   /** Removes every frame. */
   close(): void {
     this.#listening.abort();
+    this.#removals.disconnect();
     this.#port.close();
     for (const frame of [...this.#frames.keys()]) this.#remove(frame);
   }
@@ -68,7 +71,17 @@ export class IsolatedParticipants {
       }
     };
     addEventListener("message", hear, { signal });
-    (document.body ?? document.documentElement).append(element);
+    const place = document.body ?? document.documentElement;
+    place.append(element);
+    this.#removals.observe(place, { childList: true });
+  }
+
+  #missRemoved(): void {
+    for (const [frame, element] of this.#frames) {
+      if (element.isConnected) continue;
+      this.#frames.delete(frame);
+      this.#tell({ frame, state: "failed", message: "its frame was removed from the page" });
+    }
   }
 
   async #start(

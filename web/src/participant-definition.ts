@@ -60,7 +60,10 @@ export async function definitionIn(url: string, role: Definition["role"]): Promi
   }
   const absent = missing(role, handlers);
   if (absent.length > 0) {
-    throw new WellwrittenError("INVALID_ARGUMENT", `${url}: the ${role} lacks ${absent.join(", ")}.`);
+    throw new WellwrittenError(
+      "INVALID_ARGUMENT",
+      `${url}: the ${role} lacks ${absent.join(", ")}.`,
+    );
   }
   return handlers;
 }

@@ -48,11 +48,12 @@ export class ParticipantLauncher {
    */
   launch(
     start: ParticipantStart,
-    module: string | null,
+    named: string | undefined,
     isolated: boolean,
     ended: (message: string) => void,
   ): Promise<MessagePort> {
     const { port1, port2 } = new MessageChannel();
+    const module = named ?? null;
     const id = start.incarnationId;
     return new Promise((resolve, reject) => {
       let isServing = false;
@@ -149,7 +150,9 @@ export class ParticipantLauncher {
     const { frames } = this.#files;
     const frame = start.incarnationId;
     if (frames === null) {
-      queueMicrotask(() => program.failed("isolated participants need a page, to hold their frames"));
+      queueMicrotask(() =>
+        program.failed("isolated participants need a page, to hold their frames"),
+      );
       return () => {};
     }
     const request: FrameRequest = { ask: "launch", frame, start, module, port };

@@ -4,7 +4,7 @@
  */
 
 import start, { onPanic, serveParticipant } from "#wasm/participant";
-import { definitionIn, declarationOf } from "./participant-definition.ts";
+import { declarationOf, definitionIn } from "./participant-definition.ts";
 import type { ProgramNotice, ProgramStart } from "./participant-start.ts";
 import { WellwrittenError } from "./wellwritten-error.ts";
 

@@ -148,7 +148,7 @@ export interface AgentHandlers {
       context: JsonObject;
     },
     context: Context,
-  ): Eventually<CommittedAgent>;
+  ): Eventually<AgentCommitted>;
   /** The whole state, as bytes; changes nothing. */
   capture(none: undefined, context: Context): Eventually<Uint8Array>;
   /** Checks a captured state wholly and keeps it aside; throws, having changed nothing, if it is none. */
@@ -171,6 +171,14 @@ export interface WorldShown {
 export interface WorldMoved extends WorldShown {
   /** Interleaved samples of every declared stream. */
   audio?: { readonly [streamId: string]: Float32Array };
+  /** Bytes whose digest stands for the whole state in the trace, so that two runs can be held against each other. */
+  state?: Uint8Array;
+}
+
+/** What an agent that committed gives. */
+export interface AgentCommitted extends CommittedAgent {
+  /** Bytes whose digest stands for the whole state in the trace, so that two runs can be held against each other. */
+  state?: Uint8Array;
 }
 
 /** The functions of a world. Boundaries, world time, delays and sample positions are kept for it. */

@@ -1,12 +1,20 @@
 import { type Remote, releaseProxy, transfer, wrap } from "comlink";
 import type { FailureGraph, TaintSpan } from "#wasm/page";
 import type {
+  AdmissionRequest,
+  Admitted,
+  BehaviourDigest,
   CheckpointOptions,
   CompareOptions,
+  DispatchOrder,
   FaultInfo,
   FaultSpec,
   ListedGeneration,
   PhaseEdge,
+  Published,
+  PublishedDescriptor,
+  PublishedSnapshot,
+  ResetOptions,
   RestoreOptions,
   RestoreReport,
   SaveOutcome,
@@ -15,6 +23,7 @@ import type {
   SessionRunOptions,
   SessionStatus,
   StoreUsage,
+  SubscriptionOptions,
   TraceDiff,
   TraceRecord,
   VerifyReport,
@@ -243,6 +252,67 @@ export class Session extends TypedEventTarget<SessionEvents> {
 
   compareTrace(other: TraceRecord[], options: CompareOptions = {}): Promise<TraceDiff> {
     return this.#call("compareTrace", other, options);
+  }
+
+  /** Ends the episode and begins another at boundary 0, every participant built anew; pauses first where it has to. */
+  reset(options: ResetOptions = {}): Promise<SessionStatus> {
+    return this.#call("reset", options);
+  }
+
+  /** What the session is made of, as its participants attested it; the present revision unless named. */
+  descriptor(revision?: bigint): Promise<PublishedDescriptor> {
+    return this.#call("descriptor", revision);
+  }
+
+  /** The last committed boundary: agents, progress, what there is to see and hear. */
+  snapshot(): Promise<PublishedSnapshot> {
+    return this.#call("snapshot");
+  }
+
+  /**
+   * Everything that is published from now on, until the loop over it ends or the session does. Who does not keep up gets
+   * the latest snapshot only, and is told with it how many were missed (`missedBefore`), and with events how many were
+   * dropped (`droppedBefore`); the session never waits.
+   */
+  subscribe(options: SubscriptionOptions = {}): AsyncGenerator<Published, void, void> {
+    const opened = this.#call("subscribe", options);
+    opened.catch(() => {});
+    return this.#published(opened);
+  }
+
+  async *#published(opened: Promise<number>): AsyncGenerator<Published, void, void> {
+    const subscription = await opened;
+    try {
+      for (;;) {
+        const next = await this.#call("nextPublished", subscription).catch((thrown: unknown) => {
+          if (this.#ended === undefined) throw thrown;
+        });
+        if (next === undefined) return;
+        yield next;
+      }
+    } finally {
+      if (this.#ended === undefined) await this.#call("unsubscribe", subscription);
+    }
+  }
+
+  /** Accepts a stimulus for an agent from outside the task: applied once, before the ticks of the next step. */
+  admit(request: AdmissionRequest): Promise<Admitted> {
+    return this.#call("admit", request);
+  }
+
+  /** In which order agents are asked from the next step on. Behaviour is the same in each. */
+  setDispatch(order: DispatchOrder): Promise<void> {
+    return this.#call("setDispatch", order);
+  }
+
+  /** The trace as JSON Lines: one canonical record a line, those that are still kept, oldest first. */
+  exportTrace(): Promise<string> {
+    return this.#call("exportTrace");
+  }
+
+  /** One digest of all behaviour of the present timeline: runs that share it did the same, step by step. */
+  behaviourDigest(): Promise<BehaviourDigest> {
+    return this.#call("behaviourDigest");
   }
 
   /** Closes the session and ends its worker. Safe to call twice. */

@@ -204,10 +204,7 @@ impl JsTask {
         from_js(name, given).map_err(|error: WebError| TaskError::new(error.message()))
     }
 
-    fn contexts(
-        &self,
-        given: BTreeMap<Id, Fields>,
-    ) -> Result<BTreeMap<Id, TypedValue>, TaskError> {
+    fn contexts(&self, given: BTreeMap<Id, Fields>) -> Result<BTreeMap<Id, TypedValue>, TaskError> {
         let contexts = given
             .into_iter()
             .map(|(agent, context)| Ok((agent, typed(&self.context_schema, context)?)));
@@ -369,7 +366,9 @@ impl Task for JsTask {
             outcomes.insert(agent.clone(), outcome);
         }
         if let Some(agent) = drafts.keys().next() {
-            return Err(TaskError::new(format!("there is no agent {agent} to reward")));
+            return Err(TaskError::new(format!(
+                "there is no agent {agent} to reward"
+            )));
         }
         kept.standing = Standing {
             state: judged.state,
@@ -416,7 +415,9 @@ impl Task for JsTask {
             .read()
             .map_err(|error| TaskError::new(format!("the ledger does not read: {error}")))?;
         if last_source_step.0 > step {
-            return Err(TaskError::new("the ledger knows of events that are still to come"));
+            return Err(TaskError::new(
+                "the ledger knows of events that are still to come",
+            ));
         }
         if *standing.progress.schema() != self.progress_schema
             || standing

@@ -52,14 +52,19 @@ extern "C" {
 }
 
 /// Waits for what a launcher promised; a rejection says `what` failed.
-async fn settled(what: &str, promised: Result<Promise, JsValue>) -> Result<JsValue, ParticipantError> {
+async fn settled(
+    what: &str,
+    promised: Result<Promise, JsValue>,
+) -> Result<JsValue, ParticipantError> {
     let failed = |error: JsValue| {
         ParticipantError::refused(
             ErrorCode::BackendFailure,
             format!("{what}: {}", message_of(&error)),
         )
     };
-    JsFuture::from(promised.map_err(failed)?).await.map_err(failed)
+    JsFuture::from(promised.map_err(failed)?)
+        .await
+        .map_err(failed)
 }
 
 impl Launcher {

@@ -17,9 +17,14 @@
 #![cfg(target_arch = "wasm32")]
 #![expect(
     clippy::must_use_candidate,
-    clippy::needless_pass_by_value,
-    reason = "exports are called from JavaScript: it ignores must_use, and wasm-bindgen passes strings \
-              and values owned"
+    reason = "exports are called from JavaScript, which ignores must_use"
+)]
+#![cfg_attr(
+    any(feature = "page", feature = "session"),
+    expect(
+        clippy::needless_pass_by_value,
+        reason = "wasm-bindgen passes strings and values owned"
+    )
 )]
 
 #[cfg(feature = "page")]

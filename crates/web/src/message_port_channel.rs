@@ -153,7 +153,10 @@ impl FrameChannel for MessagePortChannel {
             .collect();
         let text = str::from_utf8(frame.message()).expect("JSON is UTF-8");
         let data = Object::new();
-        let fields = [("message", &JsValue::from_str(text)), ("attachments", &buffers)];
+        let fields = [
+            ("message", &JsValue::from_str(text)),
+            ("attachments", &buffers),
+        ];
         for (key, value) in fields {
             Reflect::set(&data, &key.into(), value).expect("a fresh object takes properties");
         }

@@ -26,9 +26,9 @@ pub fn serve_participant(
         declaration,
         handlers,
     });
-    let runtime = start.build(definition).map_err(|error| {
-        WebError::new(WellwrittenErrorCode::InvalidArgument, error.message)
-    })?;
+    let runtime = start
+        .build(definition)
+        .map_err(|error| WebError::new(WellwrittenErrorCode::InvalidArgument, error.message))?;
     let channel = MessagePortChannel::new(port);
     Ok(wasm_bindgen_futures::future_to_promise(async move {
         serve(Rc::new(runtime), channel).await;

@@ -92,9 +92,7 @@ impl ParticipantStart {
     }
 
     fn built_in(self) -> Result<ParticipantRuntime, ParticipantError> {
-        let refused = |message: String| {
-            ParticipantError::refused(ErrorCode::Unsupported, message)
-        };
+        let refused = |message: String| ParticipantError::refused(ErrorCode::Unsupported, message);
         let Some(counter) = self.counter else {
             let message = format!("no participant {} is built in", self.participant_id);
             return Err(refused(message));

@@ -92,7 +92,9 @@ async fn compose_arena(config: &SessionConfig) -> WebResult<Composed> {
 
 fn compose_counter(config: &SessionConfig, launcher: Rc<Launcher>) -> WebResult<Composed> {
     if config.master_seed.is_some() {
-        return Err(invalid("the counting world's seeds are fixed; it takes no `masterSeed`"));
+        return Err(invalid(
+            "the counting world's seeds are fixed; it takes no `masterSeed`",
+        ));
     }
     let agents = config.agents.as_ref().map_or(2, Vec::len);
     let counter = CounterComposition {
@@ -100,7 +102,9 @@ fn compose_counter(config: &SessionConfig, launcher: Rc<Launcher>) -> WebResult<
         agents,
         ..CounterComposition::default()
     };
-    counter.check().map_err(|error| invalid(error.to_string()))?;
+    counter
+        .check()
+        .map_err(|error| invalid(error.to_string()))?;
     let known = |text: &str| Id::parse(text).expect("a legal id");
     let members: Vec<Member> = AGENTS[..agents]
         .iter()
@@ -112,7 +116,10 @@ fn compose_counter(config: &SessionConfig, launcher: Rc<Launcher>) -> WebResult<
         })
         .collect();
     for (agent, member) in config.agents.iter().flatten().zip(&members) {
-        let other_port = agent.port_id.as_ref().is_some_and(|port| *port != member.port_id);
+        let other_port = agent
+            .port_id
+            .as_ref()
+            .is_some_and(|port| *port != member.port_id);
         if agent.agent_id != member.agent_id || other_port {
             return Err(invalid(format!(
                 "the counting world's agents are fly-a on p1, fly-b on p2, fly-c on p3 and fly-d on p4, in this order; \
@@ -158,9 +165,10 @@ async fn compose_own(
         });
     }
     let task: Box<dyn Task> = match &own.task {
-        OwnTask::Counter => {
-            Box::new(CounterTask::new(&CounterComposition::default(), Faults::none()))
-        }
+        OwnTask::Counter => Box::new(CounterTask::new(
+            &CounterComposition::default(),
+            Faults::none(),
+        )),
         OwnTask::Module(task) => {
             let handlers = launcher.task_handlers(&task.module).await;
             let handlers = handlers.map_err(|error| invalid(error.message))?;
@@ -196,9 +204,9 @@ impl Parts {
             port_id: member.port_id.clone(),
             executor: Box::new(IdentityExecutor) as Box<dyn Executor>,
         });
-        let launched = LaunchedList::default();
+        let elsewhere = LaunchedList::default();
         Composed {
-            launched: launched.clone(),
+            launched: elsewhere.clone(),
             composition: Composition {
                 session_id: session_id.clone(),
                 episode_id: first_episode(),
@@ -216,7 +224,7 @@ impl Parts {
                 members: self.members,
                 counter: self.counter,
                 lives: RefCell::default(),
-                launched,
+                launched: elsewhere,
             }),
             device: GuardedDevice::cpu_because(Some(
                 "no participant of this session computes on a GPU".to_owned(),
@@ -263,7 +271,11 @@ impl Roster {
             role,
             port_id: None,
             seed: None,
-            ports: self.members.iter().map(|member| member.port_id.clone()).collect(),
+            ports: self
+                .members
+                .iter()
+                .map(|member| member.port_id.clone())
+                .collect(),
             life: *life,
             counter: self.counter.clone(),
         }
@@ -283,11 +295,11 @@ impl Roster {
         }
         let isolated = self.mode == ExecutionMode::Isolated;
         let launcher = self.launcher.clone();
-        let launched = Launched::start(launcher, start, module.cloned(), isolated).await?;
+        let route = Launched::start(launcher, start, module.cloned(), isolated).await?;
         let mut list = self.launched.borrow_mut();
-        list.retain(|route| route.strong_count() > 0);
-        list.push(Rc::downgrade(&launched));
-        Ok(launched)
+        list.retain(|earlier| earlier.strong_count() > 0);
+        list.push(Rc::downgrade(&route));
+        Ok(route)
     }
 }
 

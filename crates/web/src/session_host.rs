@@ -351,9 +351,8 @@ impl SessionHost {
         let _turn = self.turn.lock().await;
         let launched: Vec<_> = self.launched.take();
         let launched = launched.iter().filter_map(Weak::upgrade);
-        let reaping = launched.map(|route| -> BoxedFuture<'_, ()> {
-            Box::pin(async move { route.reap().await })
-        });
+        let reaping = launched
+            .map(|route| -> BoxedFuture<'_, ()> { Box::pin(async move { route.reap().await }) });
         join_all(reaping).await;
         self.device.close();
         self.events.send(&WebSessionEvent::Stopped);

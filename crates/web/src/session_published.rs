@@ -121,9 +121,8 @@ fn json(value: &impl Serialize) -> JsValue {
 /// A snapshot with its bytes.
 fn snapshot_to_js(snapshot: &CommittedSnapshot) -> JsValue {
     let shown = json(snapshot);
-    let field = |value: &JsValue, key: &str| {
-        Reflect::get(value, &key.into()).unwrap_or(JsValue::UNDEFINED)
-    };
+    let field =
+        |value: &JsValue, key: &str| Reflect::get(value, &key.into()).unwrap_or(JsValue::UNDEFINED);
     let media = field(&shown, "media");
     let put = |list: &str, index: usize, key: &str, bytes: JsValue| {
         let entries: Array = field(&media, list).unchecked_into();
@@ -131,11 +130,21 @@ fn snapshot_to_js(snapshot: &CommittedSnapshot) -> JsValue {
         Reflect::set(&entry, &key.into(), &bytes).expect("a fresh object takes properties");
     };
     for (index, view) in snapshot.media.views.iter().enumerate() {
-        put("views", index, "pixels", Uint8Array::from(view.pixels.bytes()).into());
+        put(
+            "views",
+            index,
+            "pixels",
+            Uint8Array::from(view.pixels.bytes()).into(),
+        );
     }
     for (index, chunk) in snapshot.media.audio.iter().enumerate() {
         let bytes = Uint8Array::from(chunk.samples.bytes());
-        put("audio", index, "samples", Float32Array::new(&bytes.buffer()).into());
+        put(
+            "audio",
+            index,
+            "samples",
+            Float32Array::new(&bytes.buffer()).into(),
+        );
     }
     shown
 }
@@ -208,7 +217,13 @@ impl WasmSession {
     /// Waits for what a subscription has to tell; undefined once there will be no more.
     #[wasm_bindgen(js_name = nextPublished, unchecked_return_type = "Published | undefined")]
     pub async fn next_published(&self, number: u32) -> WebResult<JsValue> {
-        let open = self.host()?.subscriptions.open.borrow().get(&number).cloned();
+        let open = self
+            .host()?
+            .subscriptions
+            .open
+            .borrow()
+            .get(&number)
+            .cloned();
         let Some(subscription) = open else {
             return Ok(JsValue::UNDEFINED);
         };
@@ -253,7 +268,11 @@ impl WasmSession {
             duration_ms,
         } = request;
         let coordinator = &self.host()?.coordinator;
-        Ok(to_js(&coordinator.admit(&agent_id, &kind_id, duration_ms)?))
+        Ok(to_js(&coordinator.admit(
+            &agent_id,
+            &kind_id,
+            duration_ms,
+        )?))
     }
 
     /// In which order agents are asked from the next step on. Behaviour is the same in each.

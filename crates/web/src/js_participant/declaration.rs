@@ -259,10 +259,12 @@ impl From<DeclaredView> for ViewDescriptor {
             view_id: view.view_id,
             width: view.width,
             height: view.height,
-            pixel_aspect: view.pixel_aspect.map_or(PixelAspect::SQUARE, |aspect| PixelAspect {
-                numerator: aspect.numerator,
-                denominator: aspect.denominator,
-            }),
+            pixel_aspect: view
+                .pixel_aspect
+                .map_or(PixelAspect::SQUARE, |aspect| PixelAspect {
+                    numerator: aspect.numerator,
+                    denominator: aspect.denominator,
+                }),
             observation_delay_steps: view.observation_delay_steps,
             audience: match view.audience {
                 DeclaredAudience::Sensory => ViewAudience::Sensory,
@@ -300,7 +302,9 @@ impl WorldDeclaration {
             content_digest: self
                 .content_digest
                 .unwrap_or_else(|| digest_of("content", name)),
-            patch_digest: self.patch_digest.unwrap_or_else(|| digest_of("patch", name)),
+            patch_digest: self
+                .patch_digest
+                .unwrap_or_else(|| digest_of("patch", name)),
             parser_digest: self
                 .parser_digest
                 .unwrap_or_else(|| digest_of("parser", name)),

@@ -13,32 +13,27 @@ use super::typed_json::{malformed, set};
 /// with `progress()`.
 pub struct Handlers {
     object: JsValue,
-    context: JsValue,
+    context: Object,
     /// What `progress()` of the context calls.
-    raise: Option<Closure<dyn Fn()>>,
+    raise: Closure<dyn Fn()>,
 }
 
 impl Handlers {
     /// The functions of `object`.
     pub fn new(object: JsValue) -> Self {
-        let context = Object::new();
-        set(&context, "progress", &Function::new_no_args(""));
-        Self {
+        let mut handlers = Self {
             object,
-            context: context.into(),
-            raise: None,
-        }
+            context: Object::new(),
+            raise: Closure::new(|| {}),
+        };
+        handlers.attach_progress(Progress::new());
+        handlers
     }
 
     /// What `progress()` raises from now on.
     pub fn attach_progress(&mut self, progress: Progress) {
-        let raise = Closure::<dyn Fn()>::new(move || progress.raise(1));
-        set(
-            self.context.unchecked_ref(),
-            "progress",
-            raise.as_ref().unchecked_ref(),
-        );
-        self.raise = Some(raise);
+        self.raise = Closure::new(move || progress.raise(1));
+        set(&self.context, "progress", self.raise.as_ref());
     }
 
     /// Calls one and waits for what it gives. What it throws becomes the error it is, or a fault that names it.
@@ -103,8 +98,7 @@ pub fn take_state(given: &JsValue) -> Result<(JsValue, Option<Digest>), Particip
 }
 
 fn is_thenable(value: &JsValue) -> bool {
-    value.is_object()
-        && Reflect::get(value, &"then".into()).is_ok_and(|then| then.is_function())
+    value.is_object() && Reflect::get(value, &"then".into()).is_ok_and(|then| then.is_function())
 }
 
 /// An error with a `code` of the protocol keeps it, and its `mutation`; anything else is a fault of which it is not known
@@ -121,8 +115,11 @@ fn thrown(name: &str, error: &JsValue) -> ParticipantError {
             .or_else(|| error.as_string())
             .unwrap_or_else(|| format!("{error:?}")),
     };
-    let code = field("code")
-        .and_then(|code| ErrorCode::ALL.into_iter().find(|known| known.name() == code));
+    let code = field("code").and_then(|code| {
+        ErrorCode::ALL
+            .into_iter()
+            .find(|known| known.name() == code)
+    });
     let mutation = match field("mutation").as_deref() {
         Some("none") => MutationCertainty::None,
         Some("applied") => MutationCertainty::Applied,

@@ -185,7 +185,11 @@ impl Agent for JsAgent {
         parameters: &AgentInitialize,
     ) -> Result<AgentInitialized, ParticipantError> {
         let arguments = Object::new();
-        set(&arguments, "agentId", &self.profile.agent_id.as_str().into());
+        set(
+            &arguments,
+            "agentId",
+            &self.profile.agent_id.as_str().into(),
+        );
         set(&arguments, "seed", &self.profile.seed.into());
         set(&arguments, "input", &input_to_js(&parameters.initial_input));
         let context = &parameters.initial_decision_context;
@@ -212,7 +216,9 @@ impl Agent for JsAgent {
     async fn rewrite(&mut self, buffer_label: &str) -> Result<(), ParticipantError> {
         Err(ParticipantError::refused(
             ErrorCode::Unsupported,
-            format!("an agent in JavaScript keeps no buffer {buffer_label:?} that it could write again"),
+            format!(
+                "an agent in JavaScript keeps no buffer {buffer_label:?} that it could write again"
+            ),
         ))
     }
 
@@ -222,9 +228,8 @@ impl Agent for JsAgent {
         parameters: &Prepare,
     ) -> Result<Prepared, ParticipantError> {
         let mut clock = self.now.clock;
-        let impossible = |message: String| {
-            ParticipantError::refused(ErrorCode::InvalidArgument, message)
-        };
+        let impossible =
+            |message: String| ParticipantError::refused(ErrorCode::InvalidArgument, message);
         let ticks = clock
             .advance(parameters.interval)
             .map_err(|error| impossible(error.to_string()))?;
@@ -237,7 +242,11 @@ impl Agent for JsAgent {
         let arguments = Object::new();
         set(&arguments, "step", &scope.step.0.into());
         set(&arguments, "ticks", &ticks.into());
-        set(&arguments, "stimuli", &to_js(&parameters.pre_step_stimulations));
+        set(
+            &arguments,
+            "stimuli",
+            &to_js(&parameters.pre_step_stimulations),
+        );
         let context = self.now.context.as_ref().map_or(JsValue::NULL, typed_to_js);
         set(&arguments, "context", &context);
         let decision = self.handlers.call("prepare", &arguments).await?;

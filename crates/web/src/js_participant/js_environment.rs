@@ -13,10 +13,10 @@ use wellwritten_session::{
     TypedValue, ViewAudience, ViewDescriptor, ViewRef, WorldObservation,
 };
 
+use super::WorldDeclaration;
 use super::handlers::{Handlers, bytes_of, take_state};
 use super::kept_state::{KeptState, incompatible};
 use super::typed_json::{malformed, set, typed_from_js};
-use super::WorldDeclaration;
 use crate::convert::{from_js, to_js};
 
 /// A world whose `initialize`, `advance`, `capture`, `stageRestore` and `activateRestore` are JavaScript.
@@ -76,8 +76,8 @@ impl JsEnvironment {
         declaration: JsValue,
         handlers: JsValue,
     ) -> Result<Self, ParticipantError> {
-        let declaration: WorldDeclaration = from_js("descriptor", declaration)
-            .map_err(|error| {
+        let declaration: WorldDeclaration =
+            from_js("descriptor", declaration).map_err(|error| {
                 ParticipantError::refused(ErrorCode::InvalidArgument, error.message())
             })?;
         Ok(Self {
@@ -123,7 +123,11 @@ impl JsEnvironment {
     }
 
     /// One chunk of every declared stream, each where its stream is.
-    fn sounded(&self, given: &JsValue, now: &mut Standing) -> Result<Vec<AudioRef>, ParticipantError> {
+    fn sounded(
+        &self,
+        given: &JsValue,
+        now: &mut Standing,
+    ) -> Result<Vec<AudioRef>, ParticipantError> {
         let sounds = field(given, "audio");
         let mut chunks = Vec::with_capacity(self.descriptor.audio.len());
         for (stream, next) in self.descriptor.audio.iter().zip(&mut now.next_samples) {
@@ -183,7 +187,9 @@ impl JsEnvironment {
         if record.frames.len() != views.len()
             || record.next_samples.len() != self.descriptor.audio.len()
         {
-            return Err(incompatible("the captured state has other views or streams"));
+            return Err(incompatible(
+                "the captured state has other views or streams",
+            ));
         }
         let mut frames = Vec::with_capacity(views.len());
         for (view, steps) in views.iter().zip(&record.frames) {
@@ -217,12 +223,18 @@ impl JsEnvironment {
 }
 
 /// Frames are those of the last steps, one each, as many as wait; a view for spectators may have left some out.
-fn check_steps(view: &ViewDescriptor, steps: &[U64], boundary: u64) -> Result<(), ParticipantError> {
+fn check_steps(
+    view: &ViewDescriptor,
+    steps: &[U64],
+    boundary: u64,
+) -> Result<(), ParticipantError> {
     let oldest = view.producing_step(boundary);
     let in_order = steps.windows(2).all(|pair| pair[0].0 < pair[1].0);
-    let in_range = steps.iter().all(|step| (oldest..=boundary).contains(&step.0));
-    let complete = view.audience == ViewAudience::Spectator
-        || steps.len() as u64 == boundary - oldest + 1;
+    let in_range = steps
+        .iter()
+        .all(|step| (oldest..=boundary).contains(&step.0));
+    let complete =
+        view.audience == ViewAudience::Spectator || steps.len() as u64 == boundary - oldest + 1;
     if in_order && in_range && complete {
         return Ok(());
     }
@@ -242,7 +254,12 @@ fn field(value: &JsValue, key: &str) -> JsValue {
 }
 
 /// Adds the newest frame and lets go of those whose delay is over.
-fn queue_frame(queue: &mut VecDeque<Frame>, view: &ViewDescriptor, boundary: u64, pixels: Option<Vec<u8>>) {
+fn queue_frame(
+    queue: &mut VecDeque<Frame>,
+    view: &ViewDescriptor,
+    boundary: u64,
+    pixels: Option<Vec<u8>>,
+) {
     if let Some(pixels) = pixels {
         queue.push_back(Frame {
             produced_step: boundary,
@@ -299,7 +316,9 @@ impl Environment for JsEnvironment {
     async fn rewrite(&mut self, buffer_label: &str) -> Result<(), ParticipantError> {
         Err(ParticipantError::refused(
             ErrorCode::Unsupported,
-            format!("a world in JavaScript keeps no buffer {buffer_label:?} that it could write again"),
+            format!(
+                "a world in JavaScript keeps no buffer {buffer_label:?} that it could write again"
+            ),
         ))
     }
 
@@ -346,9 +365,8 @@ impl Environment for JsEnvironment {
     async fn capture(&mut self) -> Result<Vec<u8>, ParticipantError> {
         let state = self.handlers.bytes("capture", &JsValue::UNDEFINED).await?;
         let now = self.standing()?;
-        let steps = |queue: &VecDeque<Frame>| {
-            queue.iter().map(|frame| U64(frame.produced_step)).collect()
-        };
+        let steps =
+            |queue: &VecDeque<Frame>| queue.iter().map(|frame| U64(frame.produced_step)).collect();
         let record = Record {
             boundary: U64(now.boundary),
             world_time: now.world_time,
@@ -379,7 +397,9 @@ impl Environment for JsEnvironment {
         }
         let views = self.descriptor.views.iter().zip(&standing.frames);
         for ((view, frames), pixels) in views.zip(&shown.frames) {
-            let newest = frames.back().filter(|frame| frame.produced_step == standing.boundary);
+            let newest = frames
+                .back()
+                .filter(|frame| frame.produced_step == standing.boundary);
             if let (Some(newest), Some(pixels)) = (newest, pixels)
                 && newest.pixels.bytes() != pixels.as_slice()
             {

@@ -37,17 +37,21 @@ impl<'a, T: Serialize + DeserializeOwned> KeptState<'a, T> {
 
     /// The inverse of [`encode`](Self::encode).
     pub fn decode(bytes: &'a [u8]) -> Result<Self, ParticipantError> {
-        let parts = bytes.split_first_chunk::<PREFIX_BYTES>().and_then(|(length, rest)| {
-            let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
-            rest.split_at_checked(length)
-        });
+        let parts = bytes
+            .split_first_chunk::<PREFIX_BYTES>()
+            .and_then(|(length, rest)| {
+                let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+                rest.split_at_checked(length)
+            });
         let Some((record, rest)) = parts else {
             return Err(incompatible("the captured state is cut short"));
         };
         let record = parse_strict_json(record)
             .map_err(|error| error.to_string())
             .and_then(|record| from_json(record).map_err(|error| error.to_string()))
-            .map_err(|reason| incompatible(format!("the captured state does not read: {reason}")))?;
+            .map_err(|reason| {
+                incompatible(format!("the captured state does not read: {reason}"))
+            })?;
         Ok(Self { record, rest })
     }
 }

@@ -54,6 +54,5 @@ pub fn malformed(message: impl Into<String>) -> ParticipantError {
 
 /// Sets a property of an object that was made here.
 pub fn set(object: &Object, key: &str, value: &JsValue) {
-    Reflect::set(object, &JsValue::from_str(key), value)
-        .expect("a fresh object takes properties");
+    Reflect::set(object, &JsValue::from_str(key), value).expect("a fresh object takes properties");
 }
