@@ -70,6 +70,15 @@ async function buildEach([module, ...others], env) {
   await Promise.all([finish(compiled, module, env), buildEach(others, env)]);
 }
 
+/** Compiles crates/web with a feature that is for tests only, not optimised any further, into a folder. */
+export async function buildForTests(feature, folder) {
+  const env = toolEnvironment(wasmEnvironment());
+  const compiled = await compile(feature, env);
+  const out = ["--out-dir", folder, "--out-name", feature];
+  await mustRun("wasm-bindgen", ["--target", "web", ...out, compiled], { env });
+  rmSync(compiled);
+}
+
 /** @type {import('./stage.mjs').Stage} */
 export const wasmStage = {
   name: "wasm modules",

@@ -16,7 +16,7 @@ function answer(request, response, alsoScripts) {
   response.setHeader("content-type", type);
   response.setHeader("content-security-policy", policyWith(alsoScripts));
   if (pathname === "/") return response.end("<!doctype html><title>host</title><main></main>");
-  const file = pathname.startsWith("/pkg/")
+  const file = /^\/(pkg|dist\/conformance)\//.test(pathname)
     ? new URL(`.${pathname}`, root)
     : new URL(`package-page${pathname}`, import.meta.url);
   try {
@@ -27,7 +27,7 @@ function answer(request, response, alsoScripts) {
 }
 
 /**
- * Serves that page and opens it. The package is at `/pkg/wellwritten.js`, what lies in package-page is at `/`. Errors
+ * Serves that page and opens it. The package is at `/pkg/wellwritten.js`, what tests build at `/dist/conformance/`, what lies in package-page is at `/`. Errors
  * that the page complains of, rejections that nobody handled among them, are kept in `complaints`. `alsoScripts` are
  * sources of scripts that its policy allows beside its own.
  */

@@ -1,9 +1,10 @@
 /// <reference types="vite/client" />
-// Oracle: the declarations of both wasm modules, taken apart by their text alone. Both come from one crate, so a type
+// Oracle: the declarations of the wasm modules, taken apart by their text alone. Both come from one crate, so a type
 // that both declare must be one type: TypeScript compares shapes, and would notice too late or not at all.
 
 import { expect, it } from "vitest";
 import pageDeclarations from "../../dist/wasm/wellwritten_page.d.ts?raw";
+import participantDeclarations from "../../dist/wasm/wellwritten_participant.d.ts?raw";
 import sessionDeclarations from "../../dist/wasm/wellwritten_session.d.ts?raw";
 
 const sources = import.meta.glob<string>("../src/**/*.ts", {
@@ -26,6 +27,7 @@ function typesIn(declarations: string): Map<string, string> {
 
 const page = typesIn(pageDeclarations);
 const session = typesIn(sessionDeclarations);
+const participant = typesIn(participantDeclarations);
 const shared = [...page.keys()].filter((name) => session.has(name));
 
 /** Names that `source` imports from the session's module though the page's declares them. */
@@ -39,6 +41,12 @@ it("declares the same in both modules under the same name", () => {
   expect(shared.length).toBeGreaterThan(40);
   expect(page.get("TaintState")).toContain('"never-written"');
   for (const name of shared) expect(session.get(name), name).toBe(page.get(name));
+});
+
+it("declares nothing of its own in the participant's module", () => {
+  expect(participant.size).toBeGreaterThan(10);
+  for (const [name, declared] of participant)
+    expect(session.get(name) ?? page.get(name), name).toBe(declared);
 });
 
 it("keeps sessions out of the page's module", () => {

@@ -132,6 +132,12 @@ impl Launched {
 }
 
 impl Launched {
+    /// Ends the program without a word, as if it had died.
+    #[cfg(feature = "conformance")]
+    pub fn kill(&self) {
+        self.launcher.end(self.incarnation_id.as_str());
+    }
+
     /// Tells the participant to stop and gives it a moment to answer, then ends its program.
     pub async fn reap(&self) {
         let request = Request {

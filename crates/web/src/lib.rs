@@ -42,6 +42,8 @@ pub mod web_clock;
 
 #[cfg(feature = "session")]
 mod arena_participants;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod convert;
 #[cfg(feature = "session")]
 mod fault;
