@@ -402,6 +402,7 @@ export function createSession(options: SessionOptions = {}): Promise<Session> {
 
 /** An address as it is from anywhere; the worker's own base is another. */
 function address(url: string | URL): URL {
+  if (url instanceof URL) return url;
   return new URL(url, "document" in globalThis ? document.baseURI : location.href);
 }
 
