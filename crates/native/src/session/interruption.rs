@@ -5,12 +5,14 @@ use std::rc::{Rc, Weak};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
-use wellwritten_session::{Coordinator, ErrorCode, ParticipantError};
+use wellwritten_session::Coordinator;
 
 /// The first Ctrl-C pauses at the next boundary; the second does not wait for it.
 pub struct Interruption {
     asked: Cell<bool>,
     told: Notify,
+    /// Told of the second.
+    hurry: Notify,
     session: RefCell<Weak<Coordinator>>,
 }
 
@@ -21,6 +23,7 @@ impl Interruption {
         let interruption = Rc::new(Self {
             asked: Cell::new(false),
             told: Notify::new(),
+            hurry: Notify::new(),
             session: RefCell::default(),
         });
         tokio::task::spawn_local(interruption.clone().answer(interrupts));
@@ -39,6 +42,11 @@ impl Interruption {
         }
     }
 
+    /// Waits until somebody does not want to wait for the boundary.
+    pub async fn hurried(&self) {
+        self.hurry.notified().await;
+    }
+
     /// What is to be paused.
     pub fn concerns(&self, session: &Rc<Coordinator>) {
         *self.session.borrow_mut() = Rc::downgrade(session);
@@ -50,7 +58,7 @@ impl Interruption {
     async fn answer(self: Rc<Self>, mut interrupts: Signal) {
         while interrupts.recv().await.is_some() {
             if self.asked.replace(true) {
-                self.end();
+                self.hurry.notify_one();
             } else {
                 self.told.notify_one();
                 self.pause();
@@ -58,22 +66,10 @@ impl Interruption {
         }
     }
 
-    fn session(&self) -> Option<Rc<Coordinator>> {
-        self.session.borrow().upgrade()
-    }
-
     fn pause(&self) {
-        if let Some(session) = self.session() {
+        if let Some(session) = self.session.borrow().upgrade() {
             // Refused where nothing goes on that could be paused.
             let _ = session.pause();
-        }
-    }
-
-    fn end(&self) {
-        if let Some(session) = self.session() {
-            let error = ParticipantError::uncertain(ErrorCode::BackendFailure, "interrupted twice");
-            // Refused where it has ended.
-            let _ = session.fail_epoch(None, error);
         }
     }
 }

@@ -199,14 +199,33 @@ impl Live<'_> {
         };
         let stepped = match session.phase() {
             // Interrupted before the first step.
-            Phase::Paused { .. } => Ok(session.status()),
-            _ => session.run(options).await,
+            Phase::Paused { .. } => Ok(()),
+            _ => self.step(&session, options).await,
         };
         let elapsed = began.elapsed();
         drop(progress);
         came.reached = Some(Reached::of(&session, elapsed));
         stepped.map_err(RunError::Failed)?;
         Ok(())
+    }
+
+    /// Steps to the end, or until somebody does not want to wait for the boundary: a step that is left then ends the epoch.
+    async fn step(&self, session: &Coordinator, options: RunOptions) -> Result<(), SessionError> {
+        {
+            let (running, hurried) = (
+                pin!(session.run(options)),
+                pin!(self.interruption.hurried()),
+            );
+            if let Either::Left((run, _)) = select(running, hurried).await {
+                run?;
+            }
+        }
+        // It may have failed between two steps.
+        let status = session.status();
+        match status.failure.filter(|_| status.fenced) {
+            Some(record) => Err(SessionError::EpochFailed(Box::new(record))),
+            None => Ok(()),
+        }
     }
 
     async fn start(&self) -> Result<Rc<Coordinator>, SessionError> {

@@ -202,6 +202,28 @@ fn children(process: u32, count: usize) -> Vec<u32> {
     panic!("{process} never had {count} children");
 }
 
+/// How often a process has waited for something.
+fn waits(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    line.unwrap().trim().parse().unwrap()
+}
+
+/// The participants of a run, once it steps: each is asked and waits several times a step, and seldom before.
+fn stepping(process: u32, count: usize) -> Vec<u32> {
+    let participants = children(process, count);
+    for participant in &participants {
+        let began = Instant::now();
+        while waits(*participant) < 150 {
+            assert!(began.elapsed() < Duration::from_mins(1), "it does not step");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+    participants
+}
+
 fn state(process: u32) -> Option<char> {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     text.rsplit_once(") ")?.1.chars().next()
@@ -228,8 +250,7 @@ fn an_interrupt_pauses_at_a_boundary_and_ends_in_good_order() {
         "--trace",
         path.to_str().unwrap(),
     ]);
-    let participants = children(child.id(), 3);
-    thread::sleep(Duration::from_millis(500));
+    let participants = stepping(child.id(), 3);
     assert_eq!(child.try_wait().unwrap(), None, "it would go on");
     signal(child.id(), Signal::INT);
     let output = child.wait_with_output().unwrap();
@@ -252,12 +273,51 @@ fn an_interrupt_pauses_at_a_boundary_and_ends_in_good_order() {
 }
 
 #[test]
+fn a_second_interrupt_does_not_wait_for_a_participant_that_stands_still() {
+    let mut child = endless(&["--mode", "process", "--json"]);
+    let participants = stepping(child.id(), 3);
+    signal(participants[1], Signal::STOP);
+    thread::sleep(Duration::from_millis(100));
+    signal(child.id(), Signal::INT);
+    thread::sleep(Duration::from_millis(300));
+    assert_eq!(child.try_wait().unwrap(), None, "it waits for the boundary");
+    let began = Instant::now();
+    signal(child.id(), Signal::INT);
+    let output = child.wait_with_output().unwrap();
+    // Ten seconds is how long a session waits for an answer.
+    assert!(
+        began.elapsed() < Duration::from_secs(8),
+        "{:?}",
+        began.elapsed()
+    );
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["interrupted"], true);
+    // A step that is left before anything moved is no harm; one that is left within ends the epoch.
+    let phase = report["session"]["phase"].as_str().unwrap();
+    if output.status.code() == Some(130) {
+        assert!(phase.starts_with("Paused("), "{report:#}");
+        assert_eq!(report["error"], Value::Null);
+    } else {
+        assert_eq!((output.status.code(), phase), (Some(1), "Failed"));
+        assert_eq!(report["error"]["code"], "session-failed");
+    }
+    let outcomes = report["participants"].as_array().unwrap();
+    let of = |outcome: &str| {
+        outcomes
+            .iter()
+            .filter(|it| it["outcome"] == outcome)
+            .count()
+    };
+    assert_eq!((of("stopped"), of("terminated")), (2, 1), "{report:#}");
+    assert!(are_gone(&participants));
+}
+
+#[test]
 fn a_participant_that_is_killed_ends_the_run_under_its_name() {
     let child = endless(&["--mode", "process", "--agents", "1", "--json"]);
-    let participants = children(child.id(), 2);
+    let participants = stepping(child.id(), 2);
     // The world is started first.
     let world = participants.iter().min().unwrap();
-    thread::sleep(Duration::from_millis(300));
     signal(*world, Signal::KILL);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
@@ -273,7 +333,7 @@ fn a_participant_that_is_killed_ends_the_run_under_its_name() {
 #[test]
 fn participants_do_not_outlive_whoever_started_them() {
     let mut child = endless(&["--mode", "process"]);
-    let participants = children(child.id(), 3);
+    let participants = stepping(child.id(), 3);
     signal(child.id(), Signal::KILL);
     child.wait().unwrap();
     assert!(are_gone(&participants), "{participants:?}");
