@@ -52,7 +52,7 @@ mod js_participant;
 #[cfg(feature = "session")]
 mod js_task;
 #[cfg(feature = "session")]
-mod launcher;
+pub mod launcher;
 #[cfg(any(feature = "session", feature = "participant"))]
 mod message_port_channel;
 #[cfg(feature = "participant")]

@@ -13,6 +13,7 @@ use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 use wellwritten_store::{LockError, MediumError, StoreMedium as _};
 use wellwritten_web::envelope::{decode_envelope, describe_envelope};
 use wellwritten_web::error::{WebError, WebResult};
+use wellwritten_web::launcher::Launcher;
 use wellwritten_web::opfs::OpfsMedium;
 use wellwritten_web::session::WasmSession;
 
@@ -20,6 +21,11 @@ wasm_bindgen_test_configure!(run_in_dedicated_worker);
 
 fn js(value: &serde_json::Value) -> JsValue {
     js_sys::JSON::parse(&value.to_string()).expect("JSON")
+}
+
+/// The arena's participants live in the session's own program: nothing is launched.
+fn no_launcher() -> Launcher {
+    JsValue::UNDEFINED.unchecked_into()
 }
 
 fn get(value: &JsValue, path: &str) -> JsValue {
@@ -51,7 +57,7 @@ fn refused<T>(result: WebResult<T>) -> WebError {
 
 async fn open(backend: &str, store: &str, id: &str) -> WasmSession {
     let config = json!({ "sessionId": id, "backend": backend, "store": store });
-    WasmSession::create(js(&config), Function::new_no_args(""))
+    WasmSession::create(js(&config), Function::new_no_args(""), no_launcher())
         .await
         .expect("the session opens")
 }
@@ -199,15 +205,19 @@ async fn a_checkpoint_in_opfs_outlives_its_session_and_opens_as_an_envelope() {
     session.step(2.0).await.expect("steps");
     let outcome = session.checkpoint(empty()).await.expect("saves");
     let checkpoint = text(&outcome, "checkpointId");
-    let second =
-        WasmSession::create(js(&json!({ "sessionId": id })), Function::new_no_args("")).await;
+    let second = WasmSession::create(
+        js(&json!({ "sessionId": id })),
+        Function::new_no_args(""),
+        no_launcher(),
+    )
+    .await;
     assert_eq!(code(refused(second)), "STORE_LOCKED");
     session.close().await;
     assert_eq!(code(refused(session.step(1.0).await)), "CLOSED");
     assert_eq!(code(refused(session.status())), "CLOSED");
 
     let config = json!({ "sessionId": id, "resume": "latest" });
-    let resumed = WasmSession::create(js(&config), Function::new_no_args(""))
+    let resumed = WasmSession::create(js(&config), Function::new_no_args(""), no_launcher())
         .await
         .expect("the lock is free again");
     assert_eq!(integer(&resumed.status().expect("open"), "boundary"), 2);

@@ -488,7 +488,9 @@ export class WellwrittenInspector extends LitElement {
     try {
       await old.close();
       const { masterSeed: _, ...config } = old.config;
-      this.session = await createSession({ ...config, ...detail, resume: "never" });
+      // The counting world's seeds are fixed.
+      const seed = config.composition === "counter" ? {} : detail;
+      this.session = await createSession({ ...config, ...seed, resume: "never" });
       this.dispatchEvent(new CustomEvent("sessionchange", { detail: this.session }));
     } catch (thrown) {
       model.report(WellwrittenError.from(thrown));
