@@ -26,6 +26,39 @@ struct Sealed {
     digest: OnceCell<Digest>,
     /// Given when it first leaves the program.
     outgoing_id: OnceCell<u64>,
+    #[cfg(feature = "testing")]
+    _live: Live,
+}
+
+/// Counts the sealed bytes that somebody owns, so that a test sees what stays behind.
+#[cfg(feature = "testing")]
+struct Live;
+
+#[cfg(feature = "testing")]
+impl Live {
+    fn new() -> Self {
+        LIVE.set(LIVE.get() + 1);
+        Self
+    }
+}
+
+#[cfg(feature = "testing")]
+impl Drop for Live {
+    fn drop(&mut self) {
+        LIVE.set(LIVE.get() - 1);
+    }
+}
+
+#[cfg(feature = "testing")]
+thread_local! {
+    static LIVE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// How many artifacts of this thread somebody owns.
+#[cfg(feature = "testing")]
+#[must_use]
+pub fn live_artifacts() -> usize {
+    LIVE.get()
 }
 
 /// An artifact that is looked for as long as someone else owns it.
@@ -53,6 +86,8 @@ impl Artifact {
             content_type,
             digest: OnceCell::new(),
             outgoing_id: OnceCell::new(),
+            #[cfg(feature = "testing")]
+            _live: Live::new(),
         }))
     }
 

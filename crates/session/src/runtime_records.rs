@@ -19,6 +19,7 @@ type Outcome = Result<Answer, ParticipantError>;
 enum Key {
     /// One mutation of one step; the request id is deliberately not in it.
     Step {
+        session_id: Id,
         epoch: Id,
         step: u64,
         method: &'static str,
@@ -64,7 +65,8 @@ pub(crate) struct Records {
     kept: VecDeque<Record>,
     /// Highest serial seen, to tell an expired answer from a step that never was.
     highest_serial: u64,
-    /// Highest serial whose answer was released.
+    /// Highest serial whose answer was released. Kept answers are looked for before it is: one below it still comes again,
+    /// and one that was released is never done again, whatever the order of the acknowledgments.
     released_serial: Option<u64>,
     /// Epoch and highest step *executed* in it. Per epoch, and raised only by what passed every check: a stray request
     /// for a far step must not make the steps before it look old.
@@ -171,9 +173,12 @@ impl Records {
             return;
         };
         self.last_completed = Some(entry.request.request_id);
-        self.progress += 1;
         let refused = matches!(outcome, Err(error) if error.mutation == MutationCertainty::None);
-        if !refused && entry.is_kept {
+        if refused {
+            return;
+        }
+        self.progress += 1;
+        if entry.is_kept {
             self.kept.push_back(Record {
                 entry,
                 outcome: outcome.clone(),
@@ -194,18 +199,7 @@ impl Records {
             !request_ids.contains(&request_id)
         });
         let highest = released.iter().map(|request_id| request_id.0).max();
-        // Only as far as no kept answer lies below: acknowledgments may come in any order.
-        let lifecycle = |record: &&Record| matches!(record.entry.key, Key::Lifecycle { .. });
-        let kept = self
-            .kept
-            .iter()
-            .filter(lifecycle)
-            .map(|record| record.entry.request.request_id.0)
-            .min();
-        if let Some(highest) = highest {
-            let limit = kept.map_or(highest, |kept| highest.min(kept.saturating_sub(1)));
-            self.released_serial = self.released_serial.max(Some(limit));
-        }
+        self.released_serial = self.released_serial.max(highest);
         released
     }
 
@@ -225,6 +219,7 @@ impl Records {
 fn key_of(request: &Request, scope: &Scope) -> Key {
     match request.call.class() {
         MethodClass::StepMutation => Key::Step {
+            session_id: scope.session_id.clone(),
             epoch: scope.epoch.clone(),
             step: scope.step.0,
             method: request.call.method(),

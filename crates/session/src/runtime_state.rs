@@ -304,7 +304,9 @@ impl RuntimeState {
                         "this restore token was activated already",
                     );
                 }
-                let Some(staged) = &self.staged else {
+                // One that failed while it was activated is staged no more.
+                let is_staged = self.worker_state == WorkerState::StagedRestore;
+                let Some(staged) = self.staged.as_ref().filter(|_| is_staged) else {
                     return refuse(ErrorCode::InvalidPhase, "no restore is staged");
                 };
                 if staged.token != *restore_token || staged.scope != *scope {
