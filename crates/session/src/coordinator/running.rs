@@ -116,7 +116,12 @@ impl Coordinator {
                 due_ns += interval_ns;
             }
         }
-        Ok(self.status())
+        // The epoch may have failed between two of its steps: that is no less the end of this run.
+        let status = self.status();
+        match status.failure {
+            Some(record) if status.fenced => Err(SessionError::EpochFailed(Box::new(record))),
+            failure => Ok(Status { failure, ..status }),
+        }
     }
 
     /// Whether nothing moves here until someone does something about it: no phase of a transition or a capture, which

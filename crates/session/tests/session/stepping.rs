@@ -536,6 +536,26 @@ fn a_pause_of_a_slow_run_is_heard_at_once() {
     );
 }
 
+#[test]
+fn a_run_whose_epoch_fails_between_two_steps_has_failed() {
+    let rig = Rig::ready();
+    let run = rig.session.run(RunOptions {
+        steps_per_second: Some(0.001),
+        until: None,
+    });
+    let lose = async {
+        while rig.session.status().boundary < 1 {
+            turns_pass(1).await;
+        }
+        turns_pass(5).await;
+        rig.fail();
+    };
+    let (outcome, ()) = block_on(join(run, lose));
+    let error = outcome.unwrap_err();
+    assert!(matches!(error, SessionError::EpochFailed(_)), "{error}");
+    assert!(error.to_string().contains("the device was lost"), "{error}");
+}
+
 fn status_request() -> Request {
     Request {
         request_id: RequestId(9_999),
