@@ -7,14 +7,13 @@ use crate::byte_layout::{
     ENTRY_BYTES, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, MAGIC, MAX_MANIFEST_BYTES, MAX_PAYLOADS,
     NAME_BYTES, align8, file_length,
 };
-use crate::canonical_json::plain_text;
 use crate::digest::Sha256State;
 use crate::manifest_rules::{
     check_references, check_rows, check_version, read_manifest, unknown_fields,
 };
 use crate::{
     CanonicalError, Digest, EnvelopeError, EnvelopeVersion, Id, MAX_VALUES, Manifest, PayloadRow,
-    PlainValue, StrictJsonError, U64, UnknownFields, parse_strict_json,
+    PlainValue, StrictJsonError, U64, UnknownFields, canonical_json, parse_strict_json,
 };
 
 /// Why an envelope was not written. Nothing was written, unless the sink or a source failed or a payload is not what
@@ -314,9 +313,7 @@ fn manifest_text(manifest: &Manifest, rows: &[PayloadRow]) -> Result<Vec<u8>, En
         let rows = PlainValue::of(rows).map_err(CanonicalError::from)?;
         fields.push((Cow::Borrowed("payloads"), rows));
     }
-    let text = plain_text(&value)
-        .map_err(CanonicalError::from)?
-        .into_bytes();
+    let text = canonical_json(&value)?;
     let kept = unknown_fields(manifest);
     if !kept.is_empty() || text.len() > MAX_VALUES {
         let read = read_manifest(parse_strict_json(&text)?).map_err(EncodeError::Manifest)?;

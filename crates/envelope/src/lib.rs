@@ -92,7 +92,10 @@ mod broken_rule;
 mod byte_layout;
 mod canonical_json;
 #[cfg(test)]
+mod canonical_tree;
+#[cfg(test)]
 mod canonical_while_reading;
+mod canonical_writer;
 mod compatibility;
 mod convert;
 mod decode;
@@ -107,6 +110,7 @@ mod from_json;
 mod hashed_bytes;
 mod heap_sort;
 mod id;
+mod json_spelling;
 mod manifest;
 mod manifest_reading;
 mod manifest_rules;

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::fmt::Display;
 
 use serde::Serialize;
+use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value};
 
 use crate::plain_serializer::PlainSerializer;
@@ -105,6 +106,33 @@ impl PlainValue {
     }
 }
 
+impl Serialize for PlainValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Small(value) | Self::Signed(value) => serializer.serialize_i64(*value),
+            Self::Unsigned(value) => serializer.serialize_u64(*value),
+            Self::Float(value) => serializer.serialize_f64(*value),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::List(values) => {
+                let mut list = serializer.serialize_seq(Some(values.len()))?;
+                for value in values {
+                    list.serialize_element(value)?;
+                }
+                list.end()
+            }
+            Self::Object(fields) => {
+                let mut object = serializer.serialize_map(Some(fields.len()))?;
+                for (key, value) in fields {
+                    object.serialize_entry(key, value)?;
+                }
+                object.end()
+            }
+        }
+    }
+}
+
 /// `value` as a `serde_json` value.
 ///
 /// # Errors
@@ -126,7 +154,7 @@ pub(crate) fn finite(value: f64) -> Result<Number, PlainError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     //! Oracle: `serde_json`'s own serializer, on a value with every shape serde knows.
 
     use std::collections::BTreeMap;
@@ -167,7 +195,7 @@ mod tests {
     }
 
     #[derive(Serialize)]
-    struct Everything {
+    pub(crate) struct Everything {
         unit: Unit,
         nothing: (),
         pair: Pair,
@@ -188,7 +216,8 @@ mod tests {
         }
     }
 
-    fn everything() -> Everything {
+    /// A value with every shape serde knows.
+    pub(crate) fn everything() -> Everything {
         Everything {
             unit: Unit,
             nothing: (),

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::json_spelling::decimal;
+
 /// A counter, clock part or byte length in `0..=18446744073709551615`.
 ///
 /// In JSON it is a *string*: `"0"`, or digits with no leading zero, because a JSON number loses
@@ -98,7 +100,7 @@ impl FromStr for U64 {
 
 impl Serialize for U64 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
+        serializer.serialize_str(decimal(self.0, &mut [0; 20]))
     }
 }
 
