@@ -23,9 +23,9 @@ fn spell(value: &PlainValue) -> Result<String, PlainError> {
         PlainValue::Null => "null".to_owned(),
         PlainValue::Bool(value) => value.to_string(),
         PlainValue::Small(value) | PlainValue::Signed(value) => {
-            whole(*value, value.unsigned_abs(), Number::from(*value))
+            whole(*value, value.unsigned_abs(), &Number::from(*value))
         }
-        PlainValue::Unsigned(value) => whole(*value, *value, Number::from(*value)),
+        PlainValue::Unsigned(value) => whole(*value, *value, &Number::from(*value)),
         PlainValue::Float(value) => {
             crate::plain_value::finite(*value)?;
             ryu_js::Buffer::new().format(*value).to_owned()
@@ -51,7 +51,7 @@ fn spell(value: &PlainValue) -> Result<String, PlainError> {
     })
 }
 
-fn whole(digits: impl Display, magnitude: u64, number: Number) -> String {
+fn whole(digits: impl Display, magnitude: u64, number: &Number) -> String {
     if magnitude <= MAX_SAFE_INTEGER {
         digits.to_string()
     } else {
