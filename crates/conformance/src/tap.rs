@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
+use std::task::Waker;
 
 use async_trait::async_trait;
 use wellwritten_session::wire::CallId;
@@ -76,6 +77,8 @@ pub struct Tap {
     planned: RefCell<Vec<Planned>>,
     calls: std::cell::Cell<u64>,
     is_deaf: std::cell::Cell<bool>,
+    /// Who waits for something to be said.
+    waiting: RefCell<Vec<Waker>>,
 }
 
 impl Tap {
@@ -123,6 +126,20 @@ impl Tap {
             request: request.clone(),
             said,
         });
+        self.waiting.take().into_iter().for_each(Waker::wake);
+    }
+
+    /// Waits until something was said that makes it so. Whoever waits does not ask again and again: in a browser, the
+    /// messages it waits for would never get their turn.
+    async fn until(&self, mut is_so: impl FnMut() -> bool) {
+        std::future::poll_fn(|context| {
+            if is_so() {
+                return std::task::Poll::Ready(());
+            }
+            self.waiting.borrow_mut().push(context.waker().clone());
+            std::task::Poll::Pending
+        })
+        .await;
     }
 
     fn take(&self, worker: &Id, request: &Request) -> Option<Tamper> {
@@ -224,7 +241,8 @@ impl Tapped {
             Tamper::HoldUntil(other) => {
                 let step = request.scope.as_ref().map(|scope| scope.step.0);
                 let method = request.call.method();
-                turns_until(|| self.tap.has_answered(&other, method, step)).await;
+                let is_answered = || self.tap.has_answered(&other, method, step);
+                self.tap.until(is_answered).await;
                 Ok(reply)
             }
             Tamper::ForeignWorker => Ok(Reply {
@@ -272,18 +290,6 @@ impl Tapped {
 
 fn foreign(text: &str) -> Id {
     Id::parse(text).expect("a legal id")
-}
-
-/// Gives others their turn until it is so.
-async fn turns_until(mut is_so: impl FnMut() -> bool) {
-    std::future::poll_fn(|context| {
-        if is_so() {
-            return std::task::Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        std::task::Poll::Pending
-    })
-    .await;
 }
 
 #[async_trait(?Send)]

@@ -359,7 +359,7 @@ pub(super) async fn an_interval_that_cannot_be_is_refused_before_a_tick(
     same(
         "no tick and no stimulus, progress",
         &desk.progress().await?,
-        &(done + 1),
+        &done,
     )?;
     desk.answer(request(4, "e1", 0, prepare(0, Vec::new())))
         .await?;
