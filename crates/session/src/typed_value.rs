@@ -73,7 +73,7 @@ pub enum TypedValueError {
 ///
 /// The canonical JSON of the whole (`{"schema":..,"value":..}`) is at most 32 KiB. Its digest is computed
 /// when it is made.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct TypedValue {
     schema: SchemaRef,
     value: Map<String, Value>,
@@ -152,6 +152,13 @@ impl TypedValue {
     }
 }
 
+/// Equal canonical JSON: `-0`, `0` and `0.0` are one number, so a request that is written anew is the same request.
+impl PartialEq for TypedValue {
+    fn eq(&self, other: &Self) -> bool {
+        self.digest == other.digest
+    }
+}
+
 impl<'de> Deserialize<'de> for TypedValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
@@ -179,6 +186,18 @@ mod tests {
             schema().digest.to_string(),
             "95cad684e5ab8699c5ce63610ce7fe94fa10ca5c89b907f67e10ff6c739d7651"
         );
+    }
+
+    #[test]
+    fn spellings_of_one_number_are_one_value_and_numbers_differ() {
+        let spelled = |text: &str| {
+            let value: Map<String, Value> = serde_json::from_str(text).unwrap();
+            TypedValue::new(schema(), value).unwrap()
+        };
+        for other in ["{\"a\":0}", "{\"a\":0.0}", "{\"a\":0e1}"] {
+            assert_eq!(spelled("{\"a\":-0.0}"), spelled(other));
+        }
+        assert_ne!(spelled("{\"a\":0}"), spelled("{\"a\":1}"));
     }
 
     #[test]

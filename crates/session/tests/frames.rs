@@ -4,12 +4,14 @@
 
 mod opened;
 
-use opened::{CALL, check_frame, check_stream};
+use opened::{check_frame, check_stream};
 use wellwritten_session::Call;
 use wellwritten_session::testing::{
     Filling, sample_answers, sample_calls, sample_reply, sample_request,
 };
-use wellwritten_session::wire::{Frame, reply_frame, request_frame};
+use wellwritten_session::wire::{CallId, Frame, reply_frame, request_frame};
+
+const CALL: CallId = CallId(3);
 
 fn frames() -> Vec<Frame> {
     let mut frames = Vec::new();
@@ -77,4 +79,19 @@ fn a_sample_that_is_damaged_at_random_is_refused_or_another_message() {
     }
     // Canary: some damage makes another message, most makes none.
     assert!(accepted > 0 && accepted < count, "{accepted}");
+}
+
+/// Inputs that once failed.
+#[test]
+fn what_once_failed_passes() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/regressions/frames");
+    let mut replayed = 0;
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        if let Err(what) = check_stream(&std::fs::read(&path).unwrap()) {
+            panic!("{}: {what}", path.display());
+        }
+        replayed += 1;
+    }
+    assert!(replayed > 0);
 }

@@ -7,11 +7,6 @@ use libfuzzer_sys::fuzz_target;
 use spoken::converse;
 
 #[path = "../../tests/conversation/spoken/mod.rs"]
-#[expect(
-    dead_code,
-    unused_imports,
-    reason = "lies and summaries are the tests'"
-)]
 mod spoken;
 
 fuzz_target!(|bytes: &[u8]| {

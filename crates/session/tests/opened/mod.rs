@@ -3,7 +3,7 @@
 use serde_json::Value;
 use wellwritten_session::testing::live_artifacts;
 use wellwritten_session::wire::{
-    CallId, Frame, FrameDecoder, Inbox, ReceivedFrame, WireError, reply_frame, request_frame,
+    Frame, FrameDecoder, Inbox, ReceivedFrame, WireError, reply_frame, request_frame,
 };
 use wellwritten_session::{Call, ErrorCode, MutationCertainty};
 
@@ -171,6 +171,3 @@ fn normal(frame: &ReceivedFrame) -> Result<Value, String> {
     }
     Ok(value)
 }
-
-/// A call id for samples.
-pub const CALL: CallId = CallId(3);

@@ -15,5 +15,6 @@ mod stepping;
 mod task;
 mod traces;
 mod traces_exported;
+mod traps;
 mod wire;
 mod world;
