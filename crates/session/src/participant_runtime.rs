@@ -142,12 +142,12 @@ impl ParticipantRuntime {
             Call::Status {} => return Ok(Answer::Status(self.status())),
             Call::Acknowledge { request_ids } => return self.acknowledge(request_ids),
             Call::Shutdown { .. } => {
-                self.state.borrow_mut().worker_state = WorkerState::Stopping;
+                self.state.borrow_mut().is_stopping = true;
                 return Ok(Answer::Stopping { stopping: true });
             }
             _ => {}
         }
-        if self.state.borrow().worker_state == WorkerState::Stopping {
+        if self.state.borrow().is_stopping {
             let message = format!("{} while the participant stops", request.call.method());
             return Err(ParticipantError::refused(ErrorCode::InvalidPhase, message));
         }
@@ -257,7 +257,11 @@ impl ParticipantRuntime {
         let state = self.state.borrow();
         let records = self.records.borrow();
         WorkerStatus {
-            state: state.worker_state,
+            state: if state.is_stopping {
+                WorkerState::Stopping
+            } else {
+                state.worker_state
+            },
             current_scope: state.epoch.as_ref().map(|epoch| Scope {
                 session_id: self.session_id.clone(),
                 epoch: epoch.clone(),

@@ -22,6 +22,8 @@ pub(crate) struct Staged {
 #[derive(Debug)]
 pub(crate) struct RuntimeState {
     pub worker_state: WorkerState,
+    /// It was told to stop: nothing begins any more, and what runs does not make it ready again.
+    pub is_stopping: bool,
     /// The epoch it runs in; none while uninitialized.
     pub epoch: Option<Id>,
     /// Its committed boundary.
@@ -49,6 +51,7 @@ impl RuntimeState {
     pub(crate) const fn new() -> Self {
         Self {
             worker_state: WorkerState::Uninitialized,
+            is_stopping: false,
             epoch: None,
             step: 0,
             context_digest: None,

@@ -431,3 +431,26 @@ fn a_body_is_the_published_text() {
     };
     assert_ne!(other.body().unwrap(), body);
 }
+
+#[test]
+fn a_captured_state_says_its_digest_and_an_error_is_no_longer_than_may_be() {
+    let (_, frame) = request_frames().swap_remove(12);
+    let mut silent = parsed(&frame);
+    let payload = &mut silent["request"]["params"]["payload"];
+    assert!(payload["digest"].is_string());
+    payload["digest"] = Value::Null;
+    let silent = with_message(&frame, serde_json::to_vec(&silent).unwrap());
+    assert_eq!(refusal(silent), Some(ErrorCode::BufferInvalid));
+    for (length, may) in [(512, true), (513, false)] {
+        let mut error = ParticipantError::refused(ErrorCode::Busy, "");
+        error.message = "\u{e9}".repeat(length);
+        let frame = reply_frame(CallId(1), &sample_reply(7, Err(error)))
+            .unwrap()
+            .received();
+        assert_eq!(
+            reply_error("State.Verify", frame).is_none(),
+            may,
+            "{length}"
+        );
+    }
+}

@@ -25,7 +25,8 @@ impl fmt::Display for ArtifactId {
 
 super::numbered_id!(ArtifactId, "art-");
 
-/// What a message says of an artifact that travels beside it. The digest is absent where the sender has not computed it.
+/// What a message says of an artifact that travels beside it. The digest is absent where the sender has not computed
+/// it, which it has of every captured state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ArtifactRef {
@@ -74,6 +75,12 @@ impl Reading {
                 artifact.content_type(),
                 reference.byte_length,
                 reference.content_type
+            ));
+        }
+        if reference.digest.is_none() && artifact.content_type() == Artifact::CHECKPOINT_PAYLOAD {
+            return Err(format!(
+                "{} is a captured state, and the message does not say its digest",
+                reference.artifact_id
             ));
         }
         if let Some(stated) = reference.digest {
@@ -162,7 +169,11 @@ pub(crate) fn attach(artifact: &Artifact) -> Option<ArtifactRef> {
             artifact_id,
             byte_length: U64(artifact.byte_length()),
             content_type: artifact.content_type().to_owned(),
-            digest: artifact.known_digest(),
+            digest: if artifact.content_type() == Artifact::CHECKPOINT_PAYLOAD {
+                Some(artifact.digest())
+            } else {
+                artifact.known_digest()
+            },
         })
     })
 }

@@ -171,6 +171,13 @@ impl Incoming {
             })?),
             (ReplyKind::Error, None, Some(error)) => {
                 read_with(self.attachments, || Ok(()))?;
+                let characters = error.message.chars().count();
+                if characters > ParticipantError::MAX_MESSAGE {
+                    return Err(WireError::ErrorMessage {
+                        characters,
+                        limit: ParticipantError::MAX_MESSAGE,
+                    });
+                }
                 if error.code.changes_nothing() && error.mutation != MutationCertainty::None {
                     return Err(WireError::Certainty {
                         code: error.code,

@@ -101,6 +101,14 @@ pub enum WireError {
         /// What belongs here.
         expected: &'static str,
     },
+    /// An error's message is too long.
+    #[error("an error's message of {characters} characters, the limit is {limit}")]
+    ErrorMessage {
+        /// Its length.
+        characters: usize,
+        /// The longest.
+        limit: usize,
+    },
     /// An error that says something was changed, under a code that says nothing was.
     #[error("{code} never comes with mutation {mutation}")]
     Certainty {

@@ -7,7 +7,7 @@ use futures::future::join;
 use wellwritten_session::{
     Advance, Answer, Call, ControllerIntent, Digest, Direct, EnvironmentInitialize, ErrorCode, Id,
     ParticipantError, PortBinding, Request, RequestId, Scope, StageRestore, Transport,
-    TransportError, U64,
+    TransportError, U64, WorkerState,
 };
 
 use crate::rig::{Bench, Fault, id, turns_pass};
@@ -363,5 +363,30 @@ fn a_killed_participant_is_reached_by_nobody() {
     assert_eq!(
         later.unwrap_err(),
         TransportError::RouteGone { reason: None }
+    );
+}
+
+#[test]
+fn a_participant_that_stops_while_it_works_is_never_ready_again() {
+    let desk = Desk::initialized();
+    let batch = request(2, "e1", 0, advance("e1", 0, true));
+    desk.bench.arm("world.advance", Fault::Delay(3));
+    let stop = Request {
+        request_id: RequestId(3),
+        scope: None,
+        call: Call::Shutdown {
+            reason: id("finished"),
+        },
+    };
+    let (moved, stopping) = block_on(join(desk.route.call(&batch), desk.route.call(&stop)));
+    assert!(moved.unwrap().outcome.is_ok() && stopping.unwrap().outcome.is_ok());
+    let state = match desk.ask(4, "e1", 1, Call::Status {}).unwrap() {
+        Answer::Status(status) => status.state,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(state, WorkerState::Stopping);
+    assert_eq!(
+        desk.code(5, "e1", 1, Call::Verify {}),
+        ErrorCode::InvalidPhase
     );
 }
