@@ -30,7 +30,10 @@ const TARGETS = {
     canonical: { about: "JSON that a second implementation spells otherwise", largest: 1024 },
   },
   session: {
-    frames: { about: "bytes that are read as a message which is written as another", largest: 4096 },
+    frames: {
+      about: "bytes that are read as a message which is written as another",
+      largest: 4096,
+    },
     conversation: {
       about: "things said to a participant that it does not answer as a model of it does",
       largest: 1024,

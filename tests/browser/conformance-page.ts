@@ -10,8 +10,10 @@ export function launching(): { launcher: ParticipantLauncher; close(): void } {
   const { port1, port2 } = new MessageChannel();
   const frames = new IsolatedParticipants(port1, program, wasm);
   const files = { program: program.href, wasm: wasm.href, frames: port2 };
-  return {
-    launcher: new ParticipantLauncher(files, 30_000),
-    close: () => frames.close(),
+  const launcher = new ParticipantLauncher(files, 30_000);
+  const close = () => {
+    launcher.endAll();
+    frames.close();
   };
+  return { launcher, close };
 }

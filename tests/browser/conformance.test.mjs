@@ -9,8 +9,8 @@ import { buildForTests } from "../../scripts/build/wasm.mjs";
 import { packageConfig } from "../../vite.package.config.mjs";
 import { openHostPage } from "./package-host.mjs";
 
-/** Scenarios that are played at once: most of them wait for most of their time. */
-const AT_ONCE = 8;
+/** Scenarios that are played at once: most of them wait for most of their time. Programs of their own cost more. */
+const AT_ONCE = { direct: 8, port: 8, worker: 3, isolated: 3 };
 /** Longer than any scenario takes, in milliseconds. */
 const PATIENCE = 120_000;
 
@@ -51,7 +51,7 @@ function playAll(place) {
       await Promise.all(Array.from({ length: atOnce }, play));
       return { failures, played: names.length };
     },
-    [place, AT_ONCE, PATIENCE],
+    [place, AT_ONCE[place], PATIENCE],
   );
 }
 

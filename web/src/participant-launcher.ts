@@ -27,7 +27,10 @@ interface Program {
 export class ParticipantLauncher {
   readonly #files: ProgramFiles;
   readonly #bootMs: number;
+  /** By a name of their own: two lives may bear one incarnation's name, in two sessions. */
   readonly #running = new Map<string, Program>();
+  readonly #names = new WeakMap<MessagePort, string>();
+  #launched = 0;
   #compiled: Promise<WebAssembly.Module> | undefined;
 
   /** `bootMs`: how long a program may take to serve. */
@@ -54,7 +57,9 @@ export class ParticipantLauncher {
   ): Promise<MessagePort> {
     const { port1, port2 } = new MessageChannel();
     const module = named ?? null;
-    const id = start.incarnationId;
+    this.#launched += 1;
+    const name = `${start.incarnationId}#${this.#launched}`;
+    this.#names.set(port1, name);
     return new Promise((resolve, reject) => {
       let isServing = false;
       let isOver = false;
@@ -79,20 +84,25 @@ export class ParticipantLauncher {
           if (isOver) return;
           isOver = true;
           clearTimeout(late);
-          this.#running.delete(id);
+          this.#running.delete(name);
           stop();
         },
       };
-      this.#running.set(id, program);
+      this.#running.set(name, program);
       const stop = isolated
-        ? this.#frame(start, module, port2, program)
+        ? this.#frame(name, start, module, port2, program)
         : this.#worker(start, module, port2, program);
     });
   }
 
-  /** Ends a program for good: terminates the worker, or removes the frame. */
-  end(incarnationId: string): void {
-    this.#running.get(incarnationId)?.end();
+  /** Ends the program at the other end of a port for good: terminates the worker, or removes the frame. */
+  end(port: MessagePort): void {
+    this.#running.get(this.#names.get(port) ?? "")?.end();
+  }
+
+  /** Ends every program that runs. */
+  endAll(): void {
+    for (const program of [...this.#running.values()]) program.end();
   }
 
   /** What a participant's module defines, imported here: a copy of its own for each incarnation. */
@@ -142,13 +152,13 @@ export class ParticipantLauncher {
   }
 
   #frame(
+    frame: string,
     start: ParticipantStart,
     module: string | null,
     port: MessagePort,
     program: Program,
   ): () => void {
     const { frames } = this.#files;
-    const frame = start.incarnationId;
     if (frames === null) {
       queueMicrotask(() =>
         program.failed("isolated participants need a page, to hold their frames"),

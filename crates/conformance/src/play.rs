@@ -75,12 +75,13 @@ impl Setup {
         Self { dispatch, ..self }
     }
 
-    /// Short waits, so that nothing of this takes long.
+    /// Short waits, so that nothing of this takes long; long enough for a busy machine, where a worker may not have its turn
+    /// for a second.
     pub(crate) fn hasty(self) -> Self {
         Self {
             budgets: CallBudgets {
                 probe_ns: 100 * MS,
-                resolve_ns: 1_500 * MS,
+                resolve_ns: 4_000 * MS,
                 boot_ns: 1_000 * MS,
                 capture_ns: 1_000 * MS,
                 max_attempts: 8_192,

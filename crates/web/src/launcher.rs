@@ -42,7 +42,7 @@ extern "C" {
     ) -> Result<Promise, JsValue>;
 
     #[wasm_bindgen(method)]
-    fn end(this: &Launcher, incarnation_id: &str);
+    fn end(this: &Launcher, port: &MessagePort);
 
     #[wasm_bindgen(method, catch)]
     fn define(this: &Launcher, start: JsValue, module: &str) -> Result<Promise, JsValue>;
@@ -94,7 +94,8 @@ impl Launcher {
 pub struct Launched {
     remote: Rc<Remote>,
     launcher: Rc<Launcher>,
-    incarnation_id: Id,
+    /// By which the launcher knows the program.
+    port: MessagePort,
     /// Called by the launcher if the program ends by itself.
     _ended: Closure<dyn Fn(String)>,
 }
@@ -118,14 +119,14 @@ impl Launched {
         let function: &Function = ended.as_ref().unchecked_ref();
         let serving = launcher.launch(to_js(&start), module, isolated, function);
         let port: MessagePort = settled(&what, serving).await?.unchecked_into();
-        let opened = MessagePortChannel::new(port);
+        let opened = MessagePortChannel::new(port.clone());
         channel.replace(Some(opened.clone()));
         let (remote, driving) = Remote::new(opened);
         spawn_local(driving);
         Ok(Rc::new(Self {
             remote,
             launcher,
-            incarnation_id: start.incarnation_id,
+            port,
             _ended: ended,
         }))
     }
@@ -135,7 +136,7 @@ impl Launched {
     /// Ends the program without a word, as if it had died.
     #[cfg(feature = "conformance")]
     pub fn kill(&self) {
-        self.launcher.end(self.incarnation_id.as_str());
+        self.launcher.end(&self.port);
     }
 
     /// Tells the participant to stop and gives it a moment to answer, then ends its program.
@@ -169,7 +170,7 @@ impl Transport for Launched {
 
     fn close(&self) {
         self.remote.close();
-        self.launcher.end(self.incarnation_id.as_str());
+        self.launcher.end(&self.port);
     }
 
     fn end(&self) -> Option<&RouteEnd> {

@@ -117,13 +117,13 @@ pub(super) async fn a_lost_initialize_reply_resolves(stage: Rc<dyn Stage>) -> Ve
 
 pub(super) async fn a_slow_participant_that_gets_on_is_waited_for(stage: Rc<dyn Stage>) -> Verdict {
     // Longer than both budgets together.
-    let slow = Fault::new(id("world"), FaultPoint::Advance, FaultKind::WorkMs(2_500));
+    let slow = Fault::new(id("world"), FaultPoint::Advance, FaultKind::WorkMs(4_500));
     let play = Play::ready(&stage, Setup::faults(vec![slow]).hasty()).await?;
     play.steps(2).await?;
     let took_ns = play.trace()[0].operational.wall_time_ns.0;
     holds(
         "a step as long as its world",
-        took_ns >= 2_400 * MS,
+        took_ns >= 4_400 * MS,
         took_ns,
     )?;
     let entries = play.tap.entries();
