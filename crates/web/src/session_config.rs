@@ -107,6 +107,9 @@ pub enum ExecutionMode {
     Isolated,
 }
 
+/// How long a call to a participant of the arena may stand still, in nanoseconds.
+const ARENA_RESOLVE_NS: u64 = 60_000_000_000;
+
 /// How long a participant may take, in milliseconds; see the protocol. A call that gets on is never given up.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Tsify)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -114,7 +117,8 @@ pub struct CallBudgetsMs {
     /// Without an answer for so long, a call is uncertain; default 2,000.
     #[tsify(optional, type = "number")]
     pub probe: Option<u32>,
-    /// An uncertain call is resolved, or standing still, for so long at most; default 8,000.
+    /// An uncertain call is resolved, or standing still, for so long at most; default 8,000, and 60,000 for the arena:
+    /// nothing is lost within one program, and a GPU may take its time over its first shaders.
     #[tsify(optional, type = "number")]
     pub resolve: Option<u32>,
     /// To start a program, to say who it is, to initialize; default 30,000.
@@ -223,6 +227,15 @@ impl SessionConfig {
         self.session_id
             .clone()
             .unwrap_or_else(|| Id::parse("demo").expect("a legal id"))
+    }
+
+    /// How long participants may take.
+    pub fn budgets(&self) -> CallBudgets {
+        let mut budgets = CallBudgets::from(self.budgets);
+        if matches!(self.composition, CompositionChoice::Arena) && self.budgets.resolve.is_none() {
+            budgets.resolve_ns = ARENA_RESOLVE_NS;
+        }
+        budgets
     }
 
     /// The arena these choices describe.

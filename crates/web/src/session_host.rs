@@ -80,7 +80,7 @@ impl SessionHost {
             Host {
                 factory,
                 clock: Rc::new(WebClock::of_this_thread()),
-                budgets: config.budgets.into(),
+                budgets: config.budgets(),
                 store: Some(session_store),
                 observer: Some(Rc::new(move |event| forward.forward(event))),
             },
