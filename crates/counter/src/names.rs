@@ -1,5 +1,7 @@
 //! The names of everything in a counter session: ids, schemas, the controller.
 
+use std::cell::RefCell;
+
 use wellwritten_session::{AxisRange, AxisSchema, ControllerSchema, Digest, Id, SchemaRef};
 
 /// The world's worker id.
@@ -30,8 +32,20 @@ pub(crate) fn id(text: &str) -> Id {
     Id::parse(text).expect("a legal id")
 }
 
+thread_local! {
+    static SCHEMAS: RefCell<Vec<SchemaRef>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Made once: the digest of a schema is a hash, and every decision, context and inspection bears one.
 fn schema(name: &str) -> SchemaRef {
-    SchemaRef::synthetic(id(name), 1)
+    SCHEMAS.with_borrow_mut(|schemas| {
+        let known = schemas.iter().find(|schema| schema.id.as_str() == name);
+        known.cloned().unwrap_or_else(|| {
+            let made = SchemaRef::synthetic(id(name), 1);
+            schemas.push(made.clone());
+            made
+        })
+    })
 }
 
 /// A digest that stands for something which this crate has no bytes of.

@@ -37,6 +37,8 @@ pub(crate) struct Completed<'a> {
     pub preparing: &'a [Preparing],
     pub committing: &'a [Committing],
     pub observation: &'a WorldObservation,
+    /// Of the controls the world applied, which are those of the batch.
+    pub control_digest: Digest,
     pub world_state_digest: Option<Digest>,
     pub evaluation: &'a Evaluation,
     pub links: &'a [Link],
@@ -115,7 +117,7 @@ fn behaviour(completed: &Completed<'_>) -> Result<Behaviour, CanonicalError> {
         scope: completed.scope.clone(),
         agents,
         batch_id: completed.batch.batch_id.clone(),
-        control_digest: completed.batch.controls_digest()?,
+        control_digest: completed.control_digest,
         acknowledged_boundary: U64(completed.next),
         observation_boundaries: views,
         inspection_digest: Some(completed.observation.inspection.digest()),

@@ -123,6 +123,7 @@ impl Coordinator {
             preparing: &preparing,
             committing: &committing,
             observation: &result.observation,
+            control_digest: result.applied_controls_digest,
             world_state_digest: result.state_digest,
             evaluation: &evaluation,
             links: &self.links()[1..],
