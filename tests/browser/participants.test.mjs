@@ -244,6 +244,16 @@ for (const [how, message] of Object.entries(FAILURES)) {
   });
 }
 
+test("a session without a GPU has no GPU to lose", async () => {
+  const session = await open({ composition: "counter" });
+  const names = (await value(session, "faults")).map(({ name }) => name);
+  assert.deepEqual(names, ["kill-participant"]);
+  const { error } = await ask(session, "arm", { name: "device-loss" });
+  assert.equal(error.code, "UNSUPPORTED");
+  assert.match(error.message, /do not compute on its device/);
+  assert.equal((await value(session, "step", 2)).boundary, 2n);
+});
+
 test("an agent that takes long and says that it gets on is not given up", async () => {
   const session = await failing("progresses");
   const { boundary } = await value(session, "step");

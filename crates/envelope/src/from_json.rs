@@ -75,6 +75,9 @@ impl serde::de::Error for JsonShapeError {
     }
 }
 
+/// Characters of a text that are quoted where it does not belong: enough to know it by.
+const MAX_QUOTED: usize = 64;
+
 /// In `serde_json`'s words, but for values that JSON does not have.
 #[cold]
 #[inline(never)]
@@ -88,7 +91,10 @@ fn mismatch(what: &str, unexpected: Unexpected<'_>, expected: &dyn Expected) -> 
             let number = Number::from_f64(value).map_or(Value::Null, Value::Number);
             format!("floating point `{}`", canonical_text(&number))
         }
-        Unexpected::Str(text) => format!("string {text:?}"),
+        Unexpected::Str(text) => match text.char_indices().nth(MAX_QUOTED) {
+            Some((end, _)) => format!("string {:?} and more, {} bytes", &text[..end], text.len()),
+            None => format!("string {text:?}"),
+        },
         Unexpected::Seq => "sequence".to_owned(),
         Unexpected::Map => "map".to_owned(),
         _ => "something else".to_owned(),
@@ -592,5 +598,16 @@ mod tests {
                 .starts_with("extra: unknown field `extra`"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_long_text_where_none_belongs_is_quoted_in_part() {
+        let text = "\u{e9}".repeat(100_000);
+        let error = from_json::<Vec<u8>>(json!(text)).unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("and more, 200000 bytes"), "{message}");
+        assert!(message.len() < 400, "{}", message.len());
+        let short = from_json::<Vec<u8>>(json!("short")).unwrap_err();
+        assert!(short.to_string().contains("string \"short\","), "{short}");
     }
 }

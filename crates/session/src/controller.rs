@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use wellwritten_envelope::Id;
 
+use crate::id_list::IdList;
 use crate::{SchemaRef, TypedValue, TypedValueError};
 
 /// The values an axis may take.
@@ -98,7 +99,9 @@ pub struct PortControl {
 pub enum ControlError {
     /// Buttons missing, extra, repeated or out of order.
     #[error(
-        "the controls list buttons {found:?}, the controller {controller} declares {declared:?}"
+        "the controls list buttons {}, the controller {controller} declares {}",
+        IdList(found),
+        IdList(declared)
     )]
     Buttons {
         /// The controller's schema.
@@ -109,7 +112,11 @@ pub enum ControlError {
         declared: Vec<Id>,
     },
     /// Axes missing, extra, repeated or out of order.
-    #[error("the controls list axes {found:?}, the controller {controller} declares {declared:?}")]
+    #[error(
+        "the controls list axes {}, the controller {controller} declares {}",
+        IdList(found),
+        IdList(declared)
+    )]
     Axes {
         /// The controller's schema.
         controller: Id,

@@ -4,6 +4,7 @@ use wellwritten_envelope::{Id, RationalNs};
 
 use crate::audio_rules::advanced_timelines;
 use crate::coordinator::Fault;
+use crate::plain_number::is_plain;
 use crate::{
     AgentGraph, AgentTelemetry, Artifact, AudioTimeline, EnvironmentDescriptor, ErrorCode,
     ViewAudience, ViewDescriptor, ViewRef, WorldObservation,
@@ -214,7 +215,7 @@ pub(crate) fn check_telemetry(
         .iter()
         .map(|rate| rate.hz)
         .chain([telemetry.population_rate_hz]);
-    if !rates.all(|hz| hz.is_finite() && hz >= 0.0) || !telemetry.learning.signal.is_finite() {
+    if !rates.all(|hz| is_plain(hz) && hz >= 0.0) || !is_plain(telemetry.learning.signal) {
         return refuse("telemetry holds a rate or a signal that is no rate or signal".to_owned());
     }
     if telemetry.learning.changed > telemetry.learning.updates {
@@ -222,7 +223,7 @@ pub(crate) fn check_telemetry(
     }
     if telemetry
         .stimulus_remaining_ms
-        .is_some_and(|remaining| !(remaining.is_finite() && remaining >= 0.0))
+        .is_some_and(|remaining| !(is_plain(remaining) && remaining >= 0.0))
     {
         return refuse("telemetry holds a negative remaining stimulus".to_owned());
     }

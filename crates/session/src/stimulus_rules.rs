@@ -1,5 +1,6 @@
 //! What a list of stimuli or rewards must be, on both sides of a transport.
 
+use crate::plain_number::is_plain;
 use crate::{AgentGraph, ErrorCode, ParticipantError, Reward, Stimulus};
 
 /// Stimuli or rewards of one agent in one step, at most.
@@ -30,7 +31,7 @@ pub(crate) fn check_stimuli(
                 format!("stimulus {} is listed twice", stimulus.id),
             );
         }
-        if !(stimulus.duration_ms.is_finite() && stimulus.duration_ms > 0.0) {
+        if !(is_plain(stimulus.duration_ms) && stimulus.duration_ms > 0.0) {
             let message = format!(
                 "stimulus {} lasts {} ms",
                 stimulus.id,
@@ -58,10 +59,10 @@ pub(crate) fn check_rewards(rewards: &[Reward]) -> Result<(), ParticipantError> 
     }
     for (index, reward) in rewards.iter().enumerate() {
         let event = &reward.event_id;
-        if !reward.value.is_finite() {
+        if !is_plain(reward.value) {
             return refuse(
                 ErrorCode::InvalidArgument,
-                format!("reward {event} is not finite"),
+                format!("reward {event} is not finite, or an integer beyond 2^53-1"),
             );
         }
         if rewards[..index]
@@ -168,10 +169,13 @@ mod tests {
                 |it| it[63].event_id = id("e0"),
                 "event e0 is rewarded twice",
             ),
-            (|it| it[7].value = f64::NAN, "reward e7 is not finite"),
+            (
+                |it| it[7].value = f64::NAN,
+                "reward e7 is not finite, or an integer beyond 2^53-1",
+            ),
             (
                 |it| it[7].value = f64::NEG_INFINITY,
-                "reward e7 is not finite",
+                "reward e7 is not finite, or an integer beyond 2^53-1",
             ),
         ];
         for (change, said) in cases {

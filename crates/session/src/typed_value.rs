@@ -1,5 +1,6 @@
 //! [`TypedValue`]: a bounded JSON object that names its schema.
 
+use crate::plain_number::first_not_plain;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -61,6 +62,17 @@ pub enum TypedValueError {
         /// What the encoder said.
         reason: String,
     },
+    /// It holds a number that does not read back from canonical JSON as what it is: one of 2^53 or more, and below 10^21.
+    #[error(
+        "a typed value of {schema} holds {number}, which JSON writes as an integer beyond 2^53-1; \
+         larger counters are written as strings"
+    )]
+    UnsafeNumber {
+        /// The schema it claims.
+        schema: Id,
+        /// The number.
+        number: String,
+    },
     /// The schema version is zero.
     #[error("schema {schema} has version 0; versions start at 1")]
     VersionZero {
@@ -89,6 +101,12 @@ impl TypedValue {
     pub fn new(schema: SchemaRef, value: Map<String, Value>) -> Result<Self, TypedValueError> {
         if schema.version == 0 {
             return Err(TypedValueError::VersionZero { schema: schema.id });
+        }
+        if let Some(number) = value.values().find_map(first_not_plain) {
+            return Err(TypedValueError::UnsafeNumber {
+                schema: schema.id,
+                number: ryu_js::Buffer::new().format(number).to_owned(),
+            });
         }
         let mut typed = Self {
             schema,

@@ -16,7 +16,7 @@ use wellwritten_session::{
 
 use crate::convert::{from_js, to_js, unsigned, whole_number};
 use crate::error::{WebError, WebResult, WellwrittenErrorCode};
-use crate::fault::{FaultSpec, list_faults};
+use crate::fault::FaultSpec;
 use crate::launcher::Launcher;
 use crate::session_config::SessionConfig;
 use crate::session_event::EventSink;
@@ -378,16 +378,10 @@ impl WasmSession {
         Ok(to_js(&host.status()))
     }
 
-    /// Every fault that can be injected.
+    /// Every fault that can be injected; those of a GPU only where the participants compute on one.
     #[wasm_bindgen(unchecked_return_type = "FaultInfo[]")]
     pub fn faults(&self) -> WebResult<JsValue> {
-        let host = self.host()?;
-        let participants = host.coordinator.status().participants;
-        let names = participants
-            .iter()
-            .map(|participant| participant.participant_id.to_string())
-            .collect();
-        Ok(to_js(&list_faults(&host.faults, names)))
+        Ok(to_js(&self.host()?.faults()))
     }
 
     /// Arms a fault; `device-loss` and `kill-participant` act at once.

@@ -16,11 +16,11 @@ use wellwritten_session::{
 use wellwritten_store::{GenerationInfo, MemoryMedium, OpenReport, Store, StoreConfig};
 
 use crate::error::{WebError, WebResult, WellwrittenErrorCode};
-use crate::fault::FaultSpec;
+use crate::fault::{FaultInfo, FaultSpec, list_faults};
 use crate::launcher::Launcher;
 use crate::opfs::OpfsMedium;
 use crate::session_composition::{Composed, LaunchedList, compose};
-use crate::session_config::{ResumePolicy, SessionConfig, StoreChoice};
+use crate::session_config::{CompositionChoice, ResumePolicy, SessionConfig, StoreChoice};
 use crate::session_event::{EventSink, WebSessionEvent};
 use crate::session_medium::SessionMedium;
 use crate::session_published::{ResetOptions, Subscriptions};
@@ -46,6 +46,8 @@ pub struct SessionHost {
     store_choice: StoreChoice,
     store_report: OpenReport,
     master_seed: u64,
+    /// Whether its participants compute on the device; otherwise nothing is on it.
+    uses_device: bool,
     resumable: RefCell<Option<GenerationInfo>>,
     clock: WebClock,
     /// Calls that change the session take turns in the order they were made.
@@ -102,6 +104,7 @@ impl SessionHost {
             store_choice: config.store,
             store_report,
             master_seed,
+            uses_device: matches!(config.composition, CompositionChoice::Arena),
             resumable: RefCell::new(None),
             clock: WebClock::of_this_thread(),
             turn: Mutex::new(()),
@@ -318,6 +321,15 @@ impl SessionHost {
 
     /// Arms a fault; two kinds act at once.
     pub fn arm(&self, fault: FaultSpec) -> WebResult<()> {
+        let needs_device = !matches!(fault, FaultSpec::KillParticipant { .. });
+        if needs_device && !self.uses_device {
+            return Err(WebError::new(
+                WellwrittenErrorCode::Unsupported,
+                "the participants of this session do not compute on its device: no shader of it can be broken, and nothing \
+                 would be lost with it"
+                    .to_owned(),
+            ));
+        }
         match fault {
             FaultSpec::InvalidShader { kernel, once } => self.faults.arm(ArenaFault {
                 name: FaultName::InvalidShader,
@@ -330,6 +342,18 @@ impl SessionHost {
             }
         }
         Ok(())
+    }
+
+    /// Every fault that can be injected here.
+    pub fn faults(&self) -> Vec<FaultInfo> {
+        let participants = self.coordinator.status().participants;
+        let names = participants
+            .iter()
+            .map(|participant| participant.participant_id.to_string())
+            .collect();
+        let mut faults = list_faults(&self.faults, names);
+        faults.retain(|fault| self.uses_device || fault.name == "kill-participant");
+        faults
     }
 
     /// Disarms every fault of that name, or every fault.

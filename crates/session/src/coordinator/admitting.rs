@@ -73,7 +73,7 @@ impl Coordinator {
                 kind: kind_id.clone(),
             });
         }
-        if !(duration_ms.is_finite() && duration_ms > 0.0) {
+        if !(crate::plain_number::is_plain(duration_ms) && duration_ms > 0.0) {
             return Err(SessionError::StimulusDuration { duration_ms });
         }
         let waiting = state.admissions.waiting_for(agent_id);

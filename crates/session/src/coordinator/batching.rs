@@ -77,10 +77,18 @@ impl Coordinator {
                 )
             })?;
             port.controls.check_control(&control).map_err(|error| {
-                Fault::inside(
-                    ErrorCode::InvalidArgument,
-                    format!("port {}: {error}", port.port_id),
-                )
+                let driver = state
+                    .agents
+                    .iter()
+                    .find(|slot| slot.port_id == port.port_id)
+                    .map(|slot| slot.link.participant_id.clone());
+                Fault {
+                    participant: driver,
+                    ..Fault::inside(
+                        ErrorCode::InvalidArgument,
+                        format!("port {}: {error}", port.port_id),
+                    )
+                }
             })?;
             controls.push(control);
         }

@@ -9,6 +9,7 @@ use crate::coordinator::Fault;
 use crate::coordinator::asking::Unanswered;
 use crate::declaration_rules::{check_agent, check_environment};
 use crate::hello::{AGENT_STEP, WORLD_STEP};
+use crate::id_list::IdList;
 use crate::session_state::Link;
 use crate::{
     Answer, Call, Coordinator, Description, ErrorCode, Hello, HelloResult, PROTOCOL_MAJOR,
@@ -122,7 +123,9 @@ impl Coordinator {
         sort_few_by(&mut assigned, Ord::cmp);
         if declared != assigned {
             return refuse(format!(
-                "the world has ports {declared:?}, the agents are assigned {assigned:?}"
+                "the world has ports {}, the agents are assigned {}",
+                IdList(&declared.into_iter().cloned().collect::<Vec<_>>()),
+                IdList(&assigned.into_iter().cloned().collect::<Vec<_>>())
             ));
         }
         Ok(())

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::Artifact;
 use crate::artifact::WeakArtifact;
+use crate::plain_number::first_not_plain;
 
 /// Names that are remembered before those of artifacts nobody owns any more are forgotten.
 const REMEMBERED: usize = 64;
@@ -63,7 +64,13 @@ impl Inbox {
                 limit: MAX_ATTACHMENTS,
             });
         }
-        let message: Message = from_json(parse_strict_json(&frame.message)?)?;
+        let message = parse_strict_json(&frame.message)?;
+        if let Some(number) = first_not_plain(&message) {
+            return Err(WireError::UnsafeNumber {
+                number: ryu_js::Buffer::new().format(number).to_owned(),
+            });
+        }
+        let message: Message = from_json(message)?;
         let body = match (message.request, message.reply) {
             (Some(request), None) => Body::Request(request),
             (None, Some(reply)) => Body::Reply(reply),

@@ -86,6 +86,12 @@ pub enum WireError {
     /// It is not JSON.
     #[error("the message is not strict JSON: {0}")]
     Json(#[from] StrictJsonError),
+    /// It holds a number that would be written as an integer beyond 2^53-1, which is no JSON here.
+    #[error("the message holds {number}, which is an integer beyond 2^53-1 however it is written")]
+    UnsafeNumber {
+        /// The number.
+        number: String,
+    },
     /// It is JSON of another shape.
     #[error("the message has another shape: {0}")]
     Shape(#[from] JsonShapeError),
