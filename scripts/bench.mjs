@@ -2,6 +2,7 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { benchDevice } from "./bench/device.mjs";
+import { benchSession } from "./bench/session.mjs";
 import { mustRun, observe, toolEnvironment } from "./command.mjs";
 import { readArguments, runCommand, Stopped, UsageError } from "./entry.mjs";
 import { project } from "./project.mjs";
@@ -12,7 +13,7 @@ import { setUp } from "./setup/steps.mjs";
 import { wasmBindgen } from "./setup/wasm-bindgen.mjs";
 import { WASM_TARGET, wasmEnvironment, wasmTarget } from "./setup/wasm-target.mjs";
 
-const help = `npm run bench -- CRATE [--wasm | --peer | --growth]
+const help = `npm run bench -- CRATE [--wasm | --peer | --growth | --browser]
 npm run bench:memory is short for npm run bench -- memory
 
 Ends with status 1 when a goal is missed. Not part of npm test; best on an idle machine.
@@ -25,7 +26,8 @@ Ends with status 1 when a goal is missed. Not part of npm test; best on an idle 
 
   --wasm   of envelope: built for wasm32 with SIMD, under Node.js
   --peer   of memory: against CubeCL's cubecl-server, in one process (builds it first: usually 11 min, once)
-  --growth of session: a million steps instead, and whether memory grows`;
+  --growth of session: a million steps instead, and whether memory grows
+  --browser of session: in Chromium instead, in the session's program, in workers and in isolated frames`;
 
 const CRATES = ["memory", "envelope", "device", "session"];
 /** Benches that another crate has than the one they are about. */
@@ -71,6 +73,7 @@ await runCommand(async () => {
   const { values, positionals } = readArguments({
     help,
     options: {
+      browser: { type: "boolean" },
       growth: { type: "boolean" },
       peer: { type: "boolean" },
       wasm: { type: "boolean" },
@@ -80,16 +83,16 @@ await runCommand(async () => {
   const [crate, ...rest] = positionals;
   if (!CRATES.includes(crate) || rest.length > 0)
     throw new UsageError(`There is no bench "${positionals.join(" ")}".\n\n${help}`);
-  const belongs = { growth: "session", peer: "memory", wasm: "envelope" };
+  const belongs = { browser: "session", growth: "session", peer: "memory", wasm: "envelope" };
   if (
     Object.keys(values).some((option) => belongs[option] !== undefined && belongs[option] !== crate)
   )
     throw new UsageError(`The bench of ${crate} has no such form.\n\n${help}`);
-  const inPage = crate === "device";
+  const inPage = crate === "device" || values.browser;
   await setUp(inPage ? forPage : values.wasm ? [rust, wasmTarget, wasmBindgen] : [rust]);
   let code;
   if (inPage) {
-    code = (await benchDevice()) ? 0 : 1;
+    code = (await (crate === "device" ? benchDevice() : benchSession())) ? 0 : 1;
   } else if (values.wasm) {
     code = await inWasm(crate);
   } else {
