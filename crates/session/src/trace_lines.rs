@@ -1,7 +1,7 @@
 //! [`TraceExport`]: a trace as JSON Lines, one canonical record a line; [`TraceLines`] reads one of any length.
 
 use wellwritten_envelope::{
-    Digest, JsonShapeError, StrictJsonError, canonical_json, from_json, parse_strict_json,
+    Digest, Id, JsonShapeError, StrictJsonError, canonical_json, from_json, parse_strict_json,
 };
 
 use crate::{Behaviour, Operational, TraceDiff, TraceRecord, behaviour_digest, compare_traces};
@@ -66,6 +66,26 @@ pub enum TraceReadError {
         field: &'static str,
         /// The step the transition began at.
         step: u64,
+    },
+    /// A record that does not follow the one before it: a line is missing, came twice, or came out of turn.
+    #[error("line {line} holds step {found}, where step {expected} follows")]
+    OutOfTurn {
+        /// The line.
+        line: u64,
+        /// The step after the one before.
+        expected: u64,
+        /// The step it is of.
+        found: u64,
+    },
+    /// A record of another session than the ones before it.
+    #[error("line {line} is of session {found}, the lines before it are of {expected}")]
+    ForeignSession {
+        /// The line.
+        line: u64,
+        /// The session of the first line.
+        expected: Id,
+        /// The session it is of.
+        found: Id,
     },
     /// The text ends inside a line: it was cut off.
     #[error("the text ends inside line {line}")]
@@ -143,6 +163,8 @@ pub struct TraceLines {
     begun: Vec<u8>,
     /// Lines that are complete.
     complete: u64,
+    /// Where the record before ended: its session, and the boundary after it.
+    reached: Option<(Id, u64)>,
 }
 
 impl TraceLines {
@@ -156,7 +178,9 @@ impl TraceLines {
             self.extend(&bytes[..end])?;
             bytes = &bytes[end + 1..];
             let line = std::mem::take(&mut self.begun);
-            each(read_line(&line, self.line())?);
+            let record = read_line(&line, self.line())?;
+            self.follow(&record.behaviour)?;
+            each(record);
             self.complete += 1;
         }
         self.extend(bytes)
@@ -172,6 +196,30 @@ impl TraceLines {
 
     const fn line(&self) -> u64 {
         self.complete + 1
+    }
+
+    /// One timeline, step after step, whatever epochs it went through.
+    fn follow(&mut self, behaviour: &Behaviour) -> Result<(), TraceReadError> {
+        let line = self.line();
+        let (session, step) = (&behaviour.scope.session_id, behaviour.scope.step.0);
+        if let Some((expected, reached)) = &self.reached {
+            if session != expected {
+                return Err(TraceReadError::ForeignSession {
+                    line,
+                    expected: expected.clone(),
+                    found: session.clone(),
+                });
+            }
+            if step != *reached {
+                return Err(TraceReadError::OutOfTurn {
+                    line,
+                    expected: *reached,
+                    found: step,
+                });
+            }
+        }
+        self.reached = Some((session.clone(), behaviour.acknowledged_boundary.0));
+        Ok(())
     }
 
     fn extend(&mut self, bytes: &[u8]) -> Result<(), TraceReadError> {

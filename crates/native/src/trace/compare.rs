@@ -1,5 +1,8 @@
 //! `wellwritten trace compare`: every field in which two runs behaved otherwise.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use serde::Serialize;
 use wellwritten_counter::COUNTER_DELTA;
 use wellwritten_session::{
@@ -110,6 +113,12 @@ impl From<FieldDifference> for Difference {
 
 /// Compares two traces of any length, a batch at a time.
 fn compare(arguments: &CompareArguments) -> Result<TraceDiff, CompareError> {
+    let is_standard = |path: &Path| path.as_os_str() == "-";
+    if is_standard(&arguments.left) && is_standard(&arguments.right) {
+        return Err(CompareError::SameInput);
+    }
+    // An epoch that is nowhere is a slip of the pen, which would otherwise pass for a comparison.
+    let mut unused: BTreeSet<&Id> = arguments.rebase_from.iter().collect();
     let mut left = TraceInput::open(&arguments.left)?;
     let mut right = TraceInput::open(&arguments.right)?;
     let mut whole = compare_traces(&[], &[]);
@@ -117,7 +126,15 @@ fn compare(arguments: &CompareArguments) -> Result<TraceDiff, CompareError> {
         let mut lefts = left.next_batch(BATCH)?;
         let mut rights = right.next_batch(BATCH)?;
         if lefts.is_empty() && rights.is_empty() {
-            return Ok(whole);
+            return match unused.pop_first() {
+                Some(epoch) => Err(CompareError::UnusedEpoch {
+                    epoch: epoch.clone(),
+                }),
+                None => Ok(whole),
+            };
+        }
+        for record in lefts.iter().chain(&rights) {
+            unused.remove(&record.behaviour.scope.epoch);
         }
         for (left, right) in lefts.iter_mut().zip(&mut rights) {
             bring_together(left, right, &arguments.rebase_from)?;

@@ -50,6 +50,15 @@ pub enum CompareError {
         /// The epoch to carry it to.
         to: Id,
     },
+    /// Standard input can be read once.
+    #[error("both traces are `-`, but standard input can be only one of them")]
+    SameInput,
+    /// An epoch to carry from in which nothing of either trace ran.
+    #[error("nothing in either trace ran under {epoch}")]
+    UnusedEpoch {
+        /// The epoch.
+        epoch: Id,
+    },
     /// A record cannot be carried to another epoch.
     #[error("{0}")]
     Rebase(#[from] RebaseError),
@@ -60,7 +69,10 @@ impl CompareError {
     pub const fn exit_status(&self) -> ExitStatus {
         match self {
             Self::NoTrace { .. } => ExitStatus::NotSound,
-            Self::UnknownEvent { .. } | Self::Rebase(_) => ExitStatus::Usage,
+            Self::UnknownEvent { .. }
+            | Self::Rebase(_)
+            | Self::SameInput
+            | Self::UnusedEpoch { .. } => ExitStatus::Usage,
             Self::Open { .. } | Self::Read { .. } => ExitStatus::Io,
         }
     }
@@ -73,6 +85,8 @@ impl CompareError {
             Self::NoTrace { .. } => "no-trace",
             Self::UnknownEvent { .. } => "unknown-event",
             Self::Rebase(_) => "rebase",
+            Self::SameInput => "same-input",
+            Self::UnusedEpoch { .. } => "unused-epoch",
         }
     }
 }

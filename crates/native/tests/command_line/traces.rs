@@ -115,10 +115,12 @@ fn what_is_no_trace_is_refused_by_its_line() {
     let folder = Folder::new();
     let whole = trace(&folder, "whole.jsonl", 4);
     let text = fs::read_to_string(&whole).unwrap();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
     for (spoiled, line) in [
         (text.replacen("\"scope\"", "\"scopf\"", 1), "line 1"),
         (text[..text.len() - 10].to_owned(), "line 4"),
         (text.replace('\n', "\n\n"), "line 2"),
+        (lines[2..].concat() + lines[0], "line 3"),
     ] {
         let path = folder.file("spoiled.jsonl");
         fs::write(&path, spoiled).unwrap();
@@ -132,6 +134,9 @@ fn what_is_no_trace_is_refused_by_its_line() {
         assert!(message.contains(line), "{message}");
         assert_eq!(report["verdict"], Value::Null);
     }
+    let standard = PathBuf::from("-");
+    let (exit, report) = compare(&standard, &standard, &[]);
+    assert_eq!((exit, &report["error"]["code"]), (2, &json!("same-input")));
     let (exit, report) = compare(&whole, &folder.file("missing"), &[]);
     assert_eq!((exit, &report["error"]["code"]), (3, &json!("open")));
 }
@@ -189,8 +194,14 @@ fn what_ran_under_another_epoch_is_carried_over_by_name_or_refused() {
         );
         assert_eq!(report["compared"], "20");
     }
-    let (exit, _) = compare(&one, &seven, &["--rebase-from", "e3"]);
-    assert_eq!(exit, 1, "an epoch that is in neither carries nothing");
+    for other in [&seven, &one] {
+        let (exit, report) = compare(&one, other, &["--rebase-from", "e1", "--rebase-from", "e3"]);
+        assert_eq!(
+            (exit, &report["error"]["code"]),
+            (2, &json!("unused-epoch")),
+            "{report:#}"
+        );
+    }
     // The command line's own run is the library's.
     let (exit, _) = compare(
         &trace(&folder, "own.jsonl", 20),
