@@ -45,6 +45,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod file_medium;
 mod in_process_life;
 mod incarnation;
 mod invitation;
@@ -62,6 +63,7 @@ mod thread_life;
 mod tokio_clock;
 mod unix_channel;
 
+pub use file_medium::{FileLock, FileMedium, FolderError};
 pub use incarnation::Incarnation;
 pub use launch_error::LaunchError;
 pub use launcher::{LaunchDeadlines, Launcher};

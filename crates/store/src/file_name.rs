@@ -24,6 +24,20 @@ pub fn generation(checkpoint_id: &Id) -> String {
     format!("{checkpoint_id}{GENERATION_SUFFIX}")
 }
 
+/// The longest name of a file, in bytes: that of a generation whose id has the most characters there are, with room to spare.
+pub const LONGEST: usize = 80;
+
+/// Whether `name` is one that a store gives: `[A-Za-z0-9~][A-Za-z0-9._~-]*`, at most [`LONGEST`] characters. No such
+/// name is a path, is hidden, or means something to a shell. A medium refuses every other.
+#[must_use]
+pub fn is_plain(name: &str) -> bool {
+    let mut characters = name.bytes();
+    let begins = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'~';
+    characters.next().is_some_and(begins)
+        && characters.all(|byte| begins(byte) || b"._-".contains(&byte))
+        && name.len() <= LONGEST
+}
+
 /// Whether `name` is a temporary of a store. What is neither that nor a generation is someone else's, and
 /// is never removed.
 #[must_use]

@@ -1,0 +1,3 @@
+//! Oracle: the store's promises, kept on a real file system, in real processes.
+
+mod file_medium;
