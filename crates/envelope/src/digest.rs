@@ -82,6 +82,16 @@ impl Digest {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
+    /// BLAKE3 of `parts`, one after the other.
+    #[must_use]
+    pub fn blake3_of_parts(parts: &[&[u8]]) -> Self {
+        let mut state = DigestState::new(DigestAlgorithm::Blake3);
+        for part in parts {
+            state.update(part);
+        }
+        state.finish()
+    }
+
     /// SHA-256 of `bytes`.
     #[must_use]
     pub fn sha256(bytes: &[u8]) -> Self {

@@ -140,6 +140,74 @@ pub fn check_stated_rows(manifest: &Manifest, payloads: &[(Id, &[u8])]) -> Resul
     check_rows(manifest, &rows(manifest.envelope_version, payloads)).map_err(EncodeError::Manifest)
 }
 
+/// An envelope laid out around payloads that stay where they are: for a writer that takes it in parts, so that no
+/// second copy of the payloads is in memory.
+#[derive(Debug)]
+pub struct EnvelopeParts<'a> {
+    head: Vec<u8>,
+    payloads: Vec<&'a [u8]>,
+    footer: [u8; FOOTER_BYTES as usize],
+    file_bytes: u64,
+}
+
+impl EnvelopeParts<'_> {
+    /// The envelope is these, one after the other: what [`encode`] makes of the same.
+    #[must_use]
+    pub fn in_order(&self) -> Vec<&[u8]> {
+        let mut parts = parts_before_footer(&self.head, self.payloads.iter().copied());
+        parts.push(&self.footer);
+        parts
+    }
+
+    /// Length of the envelope.
+    #[must_use]
+    pub const fn byte_length(&self) -> u64 {
+        self.file_bytes
+    }
+}
+
+/// As [`encode`], but the payloads are not copied: version 2 hashes each payload byte once and moves none.
+pub fn encode_parts<'a>(
+    manifest: &Manifest,
+    payloads: &[(Id, &'a [u8])],
+) -> Result<EnvelopeParts<'a>, EncodeError> {
+    let plan = plan_in_memory(manifest, payloads)?;
+    let payloads: Vec<&[u8]> = payloads.iter().map(|(_, bytes)| *bytes).collect();
+    let digest = match plan.version {
+        EnvelopeVersion::Two => Digest::blake3(&plan.head),
+        EnvelopeVersion::One => {
+            let mut whole = Sha256State::new();
+            for part in parts_before_footer(&plan.head, payloads.iter().copied()) {
+                whole.update(part);
+            }
+            whole.finish()
+        }
+    };
+    Ok(EnvelopeParts {
+        footer: plan.footer(digest),
+        file_bytes: plan.file_bytes,
+        head: plan.head,
+        payloads,
+    })
+}
+
+/// Head, padding and payloads. The head ends on a multiple of 8, so positions since then align like positions in the
+/// file.
+fn parts_before_footer<'a>(
+    head: &'a [u8],
+    payloads: impl Iterator<Item = &'a [u8]>,
+) -> Vec<&'a [u8]> {
+    const ZEROS: &[u8] = &[0; 8];
+    let mut parts = vec![head];
+    let mut position: usize = 0;
+    for payload in payloads {
+        let aligned = position.next_multiple_of(8);
+        parts.extend([&ZEROS[..aligned - position], payload]);
+        position = aligned + payload.len();
+    }
+    parts
+}
+
 fn plan_in_memory(manifest: &Manifest, payloads: &[(Id, &[u8])]) -> Result<Plan, EncodeError> {
     let version = manifest.envelope_version;
     let names: Vec<&Id> = payloads.iter().map(|(name, _)| name).collect();
@@ -236,14 +304,9 @@ impl Plan {
             written += part.len();
             sink.write_all(part)
         };
-        put(&self.head)?;
-        // The head ends on a multiple of 8, so positions since then align like positions in the file.
-        let mut position: usize = 0;
-        for (_, payload) in payloads {
-            let aligned = position.next_multiple_of(8);
-            put(&[0; 8][..aligned - position])?;
-            put(payload)?;
-            position = aligned + payload.len();
+        let payloads = payloads.iter().map(|(_, payload)| *payload);
+        for part in parts_before_footer(&self.head, payloads) {
+            put(part)?;
         }
         let digest = match whole {
             Some(state) => state.finish(),

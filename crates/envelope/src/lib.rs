@@ -146,7 +146,9 @@ pub use decode::{
 };
 pub use describe::{EnvelopeLayout, LayoutPart, LayoutRefusal, PartKind, PartState, describe};
 pub use digest::{Digest, DigestAlgorithm, DigestError};
-pub use encode::{EncodeError, check_stated_rows, encode, write_envelope};
+pub use encode::{
+    EncodeError, EnvelopeParts, check_stated_rows, encode, encode_parts, write_envelope,
+};
 pub use envelope_version::{EnvelopeVersion, UnknownVersion};
 pub use error::{EnvelopeError, EnvelopeRule};
 pub use from_json::{JsonShapeError, from_json};

@@ -109,11 +109,12 @@ impl StoreMedium for FileMedium {
         folder_lock::lock(&self.folder, self.lock_patience)
     }
 
-    async fn write_new(&self, name: &str, bytes: &[u8]) -> Result<(), MediumError> {
+    async fn write_new(&self, name: &str, parts: &[&[u8]]) -> Result<(), MediumError> {
         require_plain(name)?;
+        let requested_bytes = parts.iter().map(|part| part.len() as u64).sum();
         let refused = |errno| {
             let doing = Doing::Creating {
-                requested_bytes: bytes.len() as u64,
+                requested_bytes,
                 available_bytes: self.available_bytes(),
             };
             medium_error(name, &doing, errno)
@@ -121,12 +122,12 @@ impl StoreMedium for FileMedium {
         self.written.take();
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let mut file = self.open_file(name, flags).map_err(refused)?;
-        let written = file.write_all(bytes);
+        let written = parts.iter().try_for_each(|part| file.write_all(part));
         self.written.replace(Some((name.to_owned(), file)));
         written.map_err(|error| match Errno::from_io_error(&error) {
             Some(errno) => refused(errno),
             // The system took nothing and reported no error.
-            None => short_write(name, bytes, &self.written),
+            None => short_write(name, requested_bytes, &self.written),
         })
     }
 
@@ -239,10 +240,14 @@ fn require_plain(name: &str) -> Result<(), MediumError> {
     })
 }
 
-fn short_write(name: &str, bytes: &[u8], written: &RefCell<Option<(String, File)>>) -> MediumError {
+fn short_write(
+    name: &str,
+    requested_bytes: u64,
+    written: &RefCell<Option<(String, File)>>,
+) -> MediumError {
     MediumError::ShortWrite {
         file: name.to_owned(),
-        requested_bytes: bytes.len() as u64,
+        requested_bytes,
         written_bytes: written
             .borrow()
             .as_ref()

@@ -108,7 +108,6 @@ mod runtime_execution;
 mod runtime_records;
 mod runtime_state;
 mod sample_budget;
-mod save_outcome;
 mod session_error;
 mod session_event;
 mod session_state;
@@ -186,7 +185,6 @@ pub use request::{Call, Request, RequestId, Role, StageRestore};
 pub use restore_report::{AbandonedSteps, RestoreReport, RestoreRequest, SkippedGeneration};
 pub use route_end::{RouteEnd, RouteEnded};
 pub use sample_budget::{SampleBudget, SampleBudgetError, SampleSpan};
-pub use save_outcome::SaveOutcome;
 pub use session_error::{PayloadFault, SessionError};
 pub use session_event::{Observer, SessionEvent};
 pub use session_store::{SessionStore, SharedStore};
@@ -213,6 +211,7 @@ pub use trace_sink::TraceSink;
 pub use transport::{Transport, TransportError};
 pub use typed_value::{SchemaRef, TypedValue, TypedValueError};
 pub use wellwritten_envelope::{Digest, Id, RationalNs, Scope, U64, digest_json};
+pub use wellwritten_store::SaveOutcome;
 pub use worker_status::{WorkerState, WorkerStatus};
 
 /// Records a trace keeps in memory at most; older ones are dropped, and the trace says how many.

@@ -2,11 +2,14 @@
 
 use std::fmt;
 
-use wellwritten_envelope::{Digest, EnvelopeError, Id};
+use wellwritten_envelope::{Digest, Id};
 
+use crate::envelope_fault::EnvelopeFault;
 use crate::generation_info::GenerationInfo;
 use crate::medium_error::MediumError;
+use crate::record_field::RecordField;
 use crate::store_manifest::ManifestFault;
+use crate::store_route::StoreGone;
 
 /// An encoded envelope and what it says of itself.
 #[derive(Clone, Debug)]
@@ -57,8 +60,17 @@ pub struct Committed {
     /// Whether it survives a crash.
     pub certainty: Certainty,
     /// The generations that the manifest dropped for it: abandoned ones, then those of the timeline, each
-    /// oldest first.
+    /// oldest first. Pinned ones never are.
     pub rotated_out: Vec<Id>,
+}
+
+/// What [`Store::prune`](crate::Store::prune) did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pruned {
+    /// The generations that are no longer there: abandoned ones, then those of the timeline, each oldest first.
+    pub dropped: Vec<Id>,
+    /// Whether that survives a crash. Where it is uncertain, the files stay until a later change is durable.
+    pub certainty: Certainty,
 }
 
 /// The step of the commit order at which something failed, in that order.
@@ -106,7 +118,7 @@ impl fmt::Display for CommitStep {
 
 /// A change of the store that did not happen; in one case, may have.
 ///
-/// In every variant but [`CommitError::OutcomeUnknown`] the store manifest is what it was, no
+/// In every variant but [`CommitError::OutcomeUnknown`] and [`CommitError::Gone`] the store manifest is what it was, no
 /// generation is lost, and the next commit works as soon as the cause is gone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -135,7 +147,7 @@ pub enum CommitError {
     #[error("the record says {field} is {stated}, the envelope says {found}")]
     RecordDisagrees {
         /// The field.
-        field: &'static str,
+        field: RecordField,
         /// What the record says.
         stated: String,
         /// What the envelope says.
@@ -145,7 +157,28 @@ pub enum CommitError {
     #[error("what was to be committed is not an envelope: {source}")]
     NotAnEnvelope {
         /// The rule of the format that it breaks.
-        source: Box<EnvelopeError>,
+        source: EnvelopeFault,
+    },
+    /// The manifest and payloads given make no envelope. Nothing was written; the caller is at fault.
+    #[error("what was to be saved cannot be written as an envelope: {reason}")]
+    NotEncodable {
+        /// The rule of the format that it would break.
+        reason: String,
+    },
+    /// The store was opened read-only. Nothing was written. Open it as its owner.
+    #[error("this store is open read-only")]
+    ReadOnly,
+    /// Nothing would be kept: the caller is at fault. Nothing was written.
+    #[error("a store keeps at least 1 generation, {keep_generations} were to be kept")]
+    KeepGenerations {
+        /// The refused number.
+        keep_generations: usize,
+    },
+    /// As many generations are pinned as may be. Nothing was written. Unpin one first.
+    #[error("{limit} generations are pinned, and no more can be")]
+    TooManyPinned {
+        /// [`PINNED_GENERATIONS`](crate::PINNED_GENERATIONS).
+        limit: usize,
     },
     /// The medium failed before the commit point: not committed.
     #[error("not committed: {step} failed: {source}")]
@@ -193,6 +226,10 @@ pub enum CommitError {
     /// The manifest was there when it was last read and is gone. Nothing was written by this commit.
     #[error("the store manifest `manifest.json` has vanished; put back a copy of it")]
     ManifestVanished,
+    /// The owner of the store ended before it answered: the change happened, or not. As for
+    /// [`CommitError::OutcomeUnknown`], ask about the same id when the store is open again.
+    #[error(transparent)]
+    Gone(#[from] StoreGone),
     /// The commit point failed and the manifest could not be read afterwards: committed, or not. Ask
     /// [`Store::resolve`](crate::Store::resolve) about the same id when the medium works again; do not
     /// save it again.

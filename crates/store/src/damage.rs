@@ -1,8 +1,10 @@
 //! What can be wrong with a listed generation.
 
-use wellwritten_envelope::{Digest, EnvelopeError, Id};
+use wellwritten_envelope::{Digest, Id};
 
+use crate::envelope_fault::EnvelopeFault;
 use crate::medium_error::MediumError;
+use crate::record_field::RecordField;
 
 /// The first thing wrong with the bytes of a listed generation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,13 +42,13 @@ pub enum Damage {
     #[error("it is not an envelope: {source}")]
     Envelope {
         /// The rule of the format that it breaks.
-        source: Box<EnvelopeError>,
+        source: EnvelopeFault,
     },
     /// The store's record and the envelope's own words differ.
     #[error("the store says {field} is {recorded}, the envelope says {found}")]
     Record {
         /// The field.
-        field: &'static str,
+        field: RecordField,
         /// What the store manifest says.
         recorded: String,
         /// What the envelope says.

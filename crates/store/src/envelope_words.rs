@@ -1,12 +1,14 @@
 //! What an envelope says of itself, against what the store says of it.
 
 use wellwritten_envelope::{
-    Compatibility, Digest, EnvelopeError, Manifest, decode, decode_header, digest_json,
+    Compatibility, Digest, Id, Manifest, U64, decode, decode_header, digest_json,
 };
 
-use crate::commit::{CommitError, GenerationBytes};
+use crate::commit::CommitError;
 use crate::damage::Damage;
+use crate::file_name;
 use crate::generation_info::GenerationInfo;
+use crate::record_field::RecordField;
 
 /// The `compatibilityDigest` of a generation: BLAKE3 of the canonical JSON of its envelope's
 /// `compatibility` block.
@@ -15,31 +17,41 @@ pub fn compatibility_digest(compatibility: &Compatibility) -> Digest {
     digest_json(compatibility).expect("a compatibility block is an object of strings")
 }
 
+/// The record of the envelope with this manifest.
+pub(crate) fn record_of(
+    manifest: &Manifest,
+    envelope_digest: Digest,
+    byte_length: u64,
+) -> GenerationInfo {
+    let scope = &manifest.source_scope;
+    GenerationInfo {
+        checkpoint_id: manifest.checkpoint_id.clone(),
+        file: file_name::generation(&manifest.checkpoint_id),
+        session_id: scope.session_id.clone(),
+        epoch: scope.epoch.clone(),
+        episode_id: manifest.episode_id.clone(),
+        boundary: scope.step,
+        compatibility_digest: compatibility_digest(&manifest.compatibility),
+        envelope_digest,
+        byte_length: U64(byte_length),
+    }
+}
+
 /// A field of a generation's record, and both values.
 struct Difference {
-    field: &'static str,
+    field: RecordField,
     recorded: String,
     found: String,
 }
 
 /// Checks the record of a commit against the envelope it comes with, without hashing the payloads: the
 /// writer just encoded them, and a second pass over them would be for nothing.
-pub(crate) fn require_stated(generation: &GenerationBytes<'_>) -> Result<(), CommitError> {
+pub(crate) fn require_stated(record: &GenerationInfo, bytes: &[u8]) -> Result<(), CommitError> {
     let head =
-        decode_header(generation.bytes, generation.bytes.len() as u64).map_err(|source| {
-            CommitError::NotAnEnvelope {
-                source: Box::new(source),
-            }
+        decode_header(bytes, bytes.len() as u64).map_err(|error| CommitError::NotAnEnvelope {
+            source: error.into(),
         })?;
-    let recorded = [
-        generation.checkpoint_id.to_string(),
-        generation.session_id.to_string(),
-        generation.epoch.to_string(),
-        generation.episode_id.to_string(),
-        generation.boundary.to_string(),
-        generation.compatibility_digest.to_string(),
-    ];
-    first_difference(recorded, &head.manifest).map_or(Ok(()), |difference| {
+    first_difference(record, &head.manifest).map_or(Ok(()), |difference| {
         Err(CommitError::RecordDisagrees {
             field: difference.field,
             stated: difference.recorded,
@@ -50,20 +62,11 @@ pub(crate) fn require_stated(generation: &GenerationBytes<'_>) -> Result<(), Com
 
 /// Checks a generation's bytes by every rule of the format, payload digests included, and its record
 /// against them.
-pub(crate) fn require_recorded(generation: &GenerationInfo, bytes: &[u8]) -> Result<(), Damage> {
-    let not_an_envelope = |source: EnvelopeError| Damage::Envelope {
-        source: Box::new(source),
-    };
-    let envelope = decode(bytes).map_err(not_an_envelope)?;
-    let recorded = [
-        generation.checkpoint_id.to_string(),
-        generation.session_id.to_string(),
-        generation.epoch.to_string(),
-        generation.episode_id.to_string(),
-        generation.boundary.to_string(),
-        generation.compatibility_digest.to_string(),
-    ];
-    first_difference(recorded, &envelope.manifest).map_or(Ok(()), |difference| {
+pub(crate) fn require_recorded(record: &GenerationInfo, bytes: &[u8]) -> Result<(), Damage> {
+    let envelope = decode(bytes).map_err(|error| Damage::Envelope {
+        source: error.into(),
+    })?;
+    first_difference(record, &envelope.manifest).map_or(Ok(()), |difference| {
         Err(Damage::Record {
             field: difference.field,
             recorded: difference.recorded,
@@ -72,27 +75,38 @@ pub(crate) fn require_recorded(generation: &GenerationInfo, bytes: &[u8]) -> Res
     })
 }
 
-/// The order of `recorded` is that of the fields here.
-fn first_difference(recorded: [String; 6], manifest: &Manifest) -> Option<Difference> {
-    let scope = &manifest.source_scope;
-    let said = [
-        ("checkpointId", manifest.checkpoint_id.to_string()),
-        ("sessionId", scope.session_id.to_string()),
-        ("epoch", scope.epoch.to_string()),
-        ("episodeId", manifest.episode_id.to_string()),
-        ("boundary", scope.step.to_string()),
-        (
-            "compatibilityDigest",
-            compatibility_digest(&manifest.compatibility).to_string(),
-        ),
-    ];
-    recorded
-        .into_iter()
-        .zip(said)
-        .find(|(recorded, (_, found))| recorded != found)
-        .map(|(recorded, (field, found))| Difference {
+fn first_difference(record: &GenerationInfo, manifest: &Manifest) -> Option<Difference> {
+    let said = record_of(manifest, record.envelope_digest, record.byte_length.get());
+    let difference = |field, recorded: String, found: String| {
+        (recorded != found).then_some(Difference {
             field,
             recorded,
             found,
         })
+    };
+    let of_ids = |field, recorded: &Id, found: &Id| {
+        difference(field, recorded.to_string(), found.to_string())
+    };
+    of_ids(
+        RecordField::CheckpointId,
+        &record.checkpoint_id,
+        &said.checkpoint_id,
+    )
+    .or_else(|| of_ids(RecordField::SessionId, &record.session_id, &said.session_id))
+    .or_else(|| of_ids(RecordField::Epoch, &record.epoch, &said.epoch))
+    .or_else(|| of_ids(RecordField::EpisodeId, &record.episode_id, &said.episode_id))
+    .or_else(|| {
+        difference(
+            RecordField::Boundary,
+            record.boundary.to_string(),
+            said.boundary.to_string(),
+        )
+    })
+    .or_else(|| {
+        difference(
+            RecordField::CompatibilityDigest,
+            record.compatibility_digest.to_string(),
+            said.compatibility_digest.to_string(),
+        )
+    })
 }

@@ -68,41 +68,62 @@
 
 mod commit;
 mod damage;
+mod envelope_fault;
 mod envelope_words;
 mod epoch_history;
 pub mod file_name;
 mod file_names;
 mod generation_info;
+mod generation_list;
+mod local_route;
 mod medium_error;
 mod memory_medium;
 mod open_report;
+mod open_store;
+mod record_field;
+mod save_outcome;
+mod save_request;
 mod selection;
+mod serve_request;
 mod store;
+mod store_client;
 mod store_config;
 mod store_error;
 mod store_manifest;
 mod store_medium;
 mod store_reader;
+mod store_request;
+mod store_route;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod verify_report;
 
-pub use commit::{Certainty, CommitError, CommitStep, Committed, GenerationBytes};
+pub use commit::{Certainty, CommitError, CommitStep, Committed, GenerationBytes, Pruned};
 pub use damage::{Damage, DamagedGeneration};
+pub use envelope_fault::EnvelopeFault;
 pub use envelope_words::compatibility_digest;
 pub use epoch_history::{EpochHistory, EpochStem};
 pub use generation_info::GenerationInfo;
+pub use generation_list::{GenerationList, ListedGeneration};
 pub use medium_error::{LockError, MediumError};
 pub use memory_medium::{MemoryLock, MemoryMedium};
 pub use open_report::{KeptFile, KeptReason, LeftoverFile, OpenReport};
+pub use open_store::OpenStore;
+pub use record_field::RecordField;
+pub use save_outcome::SaveOutcome;
+pub use save_request::{PayloadBytes, SaveRequest};
 pub use selection::{GenerationFilter, Mismatch, SelectError, Selected, Selection};
+pub use serve_request::serve_request;
 pub use store::Store;
+pub use store_client::StoreClient;
 pub use store_config::StoreConfig;
-pub use store_error::{ReadError, StoreError};
+pub use store_error::{ImportError, ReadError, StoreError, UsageError};
 pub use store_manifest::{
-    ManifestFault, RETIRED_IDS, STATE_FORMAT_ID, STORE_MANIFEST_VERSION, StoreManifest,
-    UNLISTED_IDS,
+    ManifestFault, PINNED_GENERATIONS, RETIRED_IDS, STATE_FORMAT_ID, STORE_MANIFEST_VERSION,
+    StoreManifest, UNLISTED_IDS,
 };
 pub use store_medium::{FileEntry, StoreMedium, Usage};
 pub use store_reader::{Resolution, StoreReader};
+pub use store_request::{StoreReply, StoreRequest};
+pub use store_route::{StoreGone, StoreRoute};
 pub use verify_report::{DamageKind, DamageReport, VerifyReport};

@@ -103,7 +103,7 @@ impl StoreMedium for MemoryMedium {
         })
     }
 
-    async fn write_new(&self, name: &str, bytes: &[u8]) -> Result<(), MediumError> {
+    async fn write_new(&self, name: &str, parts: &[&[u8]]) -> Result<(), MediumError> {
         let mut folder = self.folder.borrow_mut();
         if folder.find(name).is_ok() {
             return Err(MediumError::AlreadyExists {
@@ -112,15 +112,16 @@ impl StoreMedium for MemoryMedium {
         }
         if let Some(quota_bytes) = folder.quota_bytes {
             let available_bytes = quota_bytes.saturating_sub(folder.used_bytes());
-            if byte_length(bytes) > available_bytes {
+            let requested_bytes = parts.iter().map(|part| byte_length(part)).sum();
+            if requested_bytes > available_bytes {
                 return Err(MediumError::QuotaExceeded {
                     file: name.to_owned(),
-                    requested_bytes: byte_length(bytes),
+                    requested_bytes,
                     available_bytes: Some(available_bytes),
                 });
             }
         }
-        folder.put(name, bytes.to_vec());
+        folder.put(name, parts.concat());
         Ok(())
     }
 

@@ -4,7 +4,9 @@ use wellwritten_envelope::{Digest, Id};
 
 use crate::damage::{Damage, DamagedGeneration};
 use crate::generation_info::GenerationInfo;
-use crate::store_error::ReadError;
+use crate::record_field::RecordField;
+use crate::store_error::{ReadError, StoreError};
+use crate::store_route::StoreGone;
 
 /// What a restore asks for. The default takes the newest generation, whatever it is, and falls back to
 /// none.
@@ -45,13 +47,13 @@ impl GenerationFilter {
         };
         let text = |id: &Option<Id>| id.as_ref().map(Id::to_string);
         differs(
-            "sessionId",
+            RecordField::SessionId,
             text(&self.session_id),
             generation.session_id.to_string(),
         )
         .or_else(|| {
             differs(
-                "episodeId",
+                RecordField::EpisodeId,
                 text(&self.episode_id),
                 generation.episode_id.to_string(),
             )
@@ -59,7 +61,7 @@ impl GenerationFilter {
         .or_else(|| {
             let required = self.compatibility_digest.as_ref().map(Digest::to_string);
             differs(
-                "compatibilityDigest",
+                RecordField::CompatibilityDigest,
                 required,
                 generation.compatibility_digest.to_string(),
             )
@@ -73,7 +75,7 @@ pub struct Mismatch {
     /// The generation.
     pub checkpoint_id: Id,
     /// The field of its record.
-    pub field: &'static str,
+    pub field: RecordField,
     /// What was asked for.
     pub required: String,
     /// What the generation is of.
@@ -129,6 +131,16 @@ pub enum SelectError {
         /// The next older generation that fits; not verified yet.
         older: Option<Id>,
     },
+    /// This view is read-only, and the manifest could not be read again. Retrying makes sense when the cause
+    /// is gone.
+    #[error("the store cannot be looked at: {source}")]
+    View {
+        /// Why.
+        source: StoreError,
+    },
+    /// The owner of the store ended. Retry when it is open again.
+    #[error(transparent)]
+    Gone(#[from] StoreGone),
     /// Every generation that fits is damaged.
     #[error("all {} generations that fit are damaged", damaged.len())]
     AllDamaged {
@@ -150,6 +162,8 @@ impl From<ReadError> for SelectError {
                 damage,
                 older: None,
             },
+            ReadError::View { source } => Self::View { source },
+            ReadError::Gone(gone) => Self::Gone(gone),
         }
     }
 }

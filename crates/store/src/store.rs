@@ -2,18 +2,19 @@
 
 use std::ops::Deref;
 
-use wellwritten_envelope::{Digest, Id, U64, sort_few_by};
+use wellwritten_envelope::{Digest, Id, U64, decode, encode_parts, sort_few_by};
 
-use crate::commit::{Certainty, CommitError, CommitStep, Committed, GenerationBytes};
+use crate::commit::{Certainty, CommitError, CommitStep, Committed, GenerationBytes, Pruned};
 use crate::envelope_words;
 use crate::file_name;
 use crate::file_names::FileNames;
 use crate::generation_info::GenerationInfo;
 use crate::medium_error::MediumError;
 use crate::open_report::{KeptFile, KeptReason, LeftoverFile, OpenReport};
+use crate::save_request::SaveRequest;
 use crate::store_config::StoreConfig;
-use crate::store_error::StoreError;
-use crate::store_manifest::{StoreManifest, UNLISTED_IDS};
+use crate::store_error::{ImportError, StoreError};
+use crate::store_manifest::{PINNED_GENERATIONS, StoreManifest, UNLISTED_IDS};
 use crate::store_medium::{FileEntry, StoreMedium};
 use crate::store_reader::{Resolution, StoreReader};
 
@@ -164,45 +165,176 @@ impl<M: StoreMedium> Store<M> {
         self.config
     }
 
-    /// Commits a generation: writes, syncs, reads back and names its file, then the store manifest the
-    /// same way. When this returns `Ok`, the manifest lists the generation.
+    /// Saves a checkpoint: lays its envelope out around the payloads and commits it. When this returns `Ok`, the
+    /// manifest lists the generation.
+    ///
+    /// No payload is copied, and each of its bytes is hashed twice, which is what the formats ask for: once for the
+    /// envelope's own table and once for the store's record, which is of the whole file. What was written is read
+    /// back and compared.
     ///
     /// Waits for about ten operations of the medium (twice that in a store without a manifest, which
     /// first gets an empty one, so that a generation without a manifest always means that a manifest
     /// vanished).
+    pub async fn save(&mut self, request: &SaveRequest) -> Result<Committed, CommitError> {
+        self.require_new(&request.manifest.checkpoint_id).await?;
+        let views = request.views();
+        let envelope =
+            encode_parts(&request.manifest, &views).map_err(|error| CommitError::NotEncodable {
+                reason: error.to_string(),
+            })?;
+        let parts = envelope.in_order();
+        let digest = Digest::blake3_of_parts(&parts);
+        let record = envelope_words::record_of(&request.manifest, digest, envelope.byte_length());
+        self.commit_parts(record, &parts, Line::GoesOn).await
+    }
+
+    /// Commits an envelope that is encoded already, as [`save`](Self::save) does one that is not.
     pub async fn commit(
         &mut self,
         generation: GenerationBytes<'_>,
     ) -> Result<Committed, CommitError> {
-        self.settle().await?;
-        if self.reader.resolution(&generation.checkpoint_id) != Resolution::NotCommitted {
-            return Err(CommitError::CheckpointIdUsed {
-                checkpoint_id: generation.checkpoint_id,
+        self.require_new(&generation.checkpoint_id).await?;
+        let record = info_of(&generation);
+        envelope_words::require_stated(&record, generation.bytes)?;
+        self.commit_parts(record, &[generation.bytes], Line::GoesOn)
+            .await
+    }
+
+    /// Commits an envelope from elsewhere, verified by every rule of its format first. It is a generation like any
+    /// other, but no part of the timeline unless the store was empty: a restore takes it by name. It is pinned,
+    /// because what goes on from nothing here would be the first to rotate out.
+    pub async fn import(&mut self, bytes: &[u8]) -> Result<Committed, ImportError> {
+        let manifest = decode(bytes)
+            .map_err(|error| ImportError::Damaged {
+                source: error.into(),
+            })?
+            .manifest;
+        self.require_new(&manifest.checkpoint_id).await?;
+        let found = &manifest.source_scope.session_id;
+        if let Some(newest) = self.reader.generations().next()
+            && self
+                .reader
+                .generations()
+                .all(|one| one.session_id != *found)
+        {
+            return Err(ImportError::OtherSession {
+                stored: newest.session_id.clone(),
+                found: found.clone(),
             });
         }
-        envelope_words::require_stated(&generation)?;
+        self.require_room_for_a_pin()?;
+        let record =
+            envelope_words::record_of(&manifest, Digest::blake3(bytes), bytes.len() as u64);
+        Ok(self.commit_parts(record, &[bytes], Line::Foreign).await?)
+    }
+
+    /// Settles, and refuses an id that is used.
+    async fn require_new(&mut self, checkpoint_id: &Id) -> Result<(), CommitError> {
+        self.settle().await?;
+        match self.reader.resolution(checkpoint_id) {
+            Resolution::NotCommitted => Ok(()),
+            _ => Err(CommitError::CheckpointIdUsed {
+                checkpoint_id: checkpoint_id.clone(),
+            }),
+        }
+    }
+
+    fn require_room_for_a_pin(&self) -> Result<(), CommitError> {
+        if self.reader.manifest.pinned().len() < PINNED_GENERATIONS {
+            return Ok(());
+        }
+        Err(CommitError::TooManyPinned {
+            limit: PINNED_GENERATIONS,
+        })
+    }
+
+    async fn commit_parts(
+        &mut self,
+        record: GenerationInfo,
+        parts: &[&[u8]],
+        line: Line,
+    ) -> Result<Committed, CommitError> {
         if !self.reader.manifest_found {
             self.publish(self.reader.manifest.clone()).await?;
             self.settle().await?;
         }
-        let info = info_of(&generation);
-        self.write_generation(&info.file, generation.bytes).await?;
+        self.write_generation(&record.file, parts).await?;
         let mut next = self.reader.manifest.clone();
-        let dropped = next.add(info.clone(), self.config.keep_generations);
+        let dropped = match line {
+            Line::GoesOn => next.add(record.clone(), self.config.keep_generations),
+            Line::Foreign => {
+                next.add_foreign(record.clone());
+                Vec::new()
+            }
+        };
+        let (certainty, rotated_out) = self.publish_without(next, dropped).await?;
+        Ok(Committed {
+            generation: record,
+            certainty,
+            rotated_out,
+        })
+    }
+
+    /// Publishes a manifest that dropped some, and removes their files.
+    async fn publish_without(
+        &mut self,
+        next: StoreManifest,
+        dropped: Vec<GenerationInfo>,
+    ) -> Result<(Certainty, Vec<Id>), CommitError> {
         let certainty = self.publish(next).await?;
         for generation in &dropped {
             self.leftovers.insert(generation.file.clone());
         }
         // A file that stays is not a failure of this commit: it is tried again by the next one.
         let _ = self.remove_leftovers().await;
-        Ok(Committed {
-            generation: info,
-            certainty,
-            rotated_out: dropped
-                .into_iter()
-                .map(|generation| generation.checkpoint_id)
-                .collect(),
-        })
+        let ids = dropped
+            .into_iter()
+            .map(|generation| generation.checkpoint_id);
+        Ok((certainty, ids.collect()))
+    }
+
+    /// Pins a generation, so that no rotation and no pruning drops it, or lets it go again: then the next of those
+    /// may. Where that is as asked already, nothing is written.
+    pub async fn set_pinned(
+        &mut self,
+        checkpoint_id: &Id,
+        pinned: bool,
+    ) -> Result<Certainty, CommitError> {
+        self.settle().await?;
+        if self.reader.find(checkpoint_id).is_none() {
+            return Err(CommitError::UnknownGeneration {
+                checkpoint_id: checkpoint_id.clone(),
+            });
+        }
+        if self.reader.manifest.is_pinned(checkpoint_id) == pinned {
+            return Ok(Certainty::Durable);
+        }
+        if pinned {
+            self.require_room_for_a_pin()?;
+        }
+        let mut next = self.reader.manifest.clone();
+        next.set_pinned(checkpoint_id, pinned);
+        self.publish(next).await
+    }
+
+    /// Drops generations until at most `keep_generations` are left that are not pinned: abandoned ones first, then
+    /// the oldest. Never a pinned one, never the newest of the timeline, never the one last resumed from, so that
+    /// more may be left. Where there is nothing to drop, nothing is written.
+    pub async fn prune(&mut self, keep_generations: usize) -> Result<Pruned, CommitError> {
+        if keep_generations == 0 {
+            return Err(CommitError::KeepGenerations { keep_generations });
+        }
+        self.settle().await?;
+        let mut next = self.reader.manifest.clone();
+        let dropped = next.prune(keep_generations);
+        if dropped.is_empty() {
+            return Ok(Pruned {
+                dropped: Vec::new(),
+                certainty: Certainty::Durable,
+            });
+        }
+        let (certainty, dropped) = self.publish_without(next, dropped).await?;
+        Ok(Pruned { dropped, certainty })
     }
 
     /// Records that an epoch begins, so that its name is never used again even if nothing is committed
@@ -245,18 +377,8 @@ impl<M: StoreMedium> Store<M> {
     /// Leaves memory, durability and leftovers as after a commit that went well, or refuses.
     async fn settle(&mut self) -> Result<(), CommitError> {
         if self.stale {
-            self.reader.refresh().await.map_err(|error| match error {
-                StoreError::ManifestUnreadable { fault } => {
-                    CommitError::ManifestUnreadable { fault }
-                }
-                StoreError::ManifestVanished => CommitError::ManifestVanished,
-                StoreError::Medium { source } => at(CommitStep::Settle)(source),
-                StoreError::Lock { .. }
-                | StoreError::KeepGenerations { .. }
-                | StoreError::TooManyUnlisted { .. } => {
-                    unreachable!("reading a manifest takes no lock, configuration or list of files")
-                }
-            })?;
+            let refreshed = self.reader.refresh().await;
+            refreshed.map_err(StoreError::settling)?;
             self.stale = false;
         }
         if !self.durable {
@@ -280,14 +402,14 @@ impl<M: StoreMedium> Store<M> {
     }
 
     /// Steps 1 to 4 of the commit order. The files are leftovers until the manifest lists them.
-    async fn write_generation(&mut self, file: &str, bytes: &[u8]) -> Result<(), CommitError> {
+    async fn write_generation(&mut self, file: &str, parts: &[&[u8]]) -> Result<(), CommitError> {
         let steps = WriteSteps {
             write: CommitStep::WriteGeneration,
             sync: CommitStep::SyncGeneration,
             read_back: CommitStep::ReadBackGeneration,
         };
         self.leftovers.insert(file.to_owned());
-        let written = self.write_generation_files(file, bytes, &steps).await;
+        let written = self.write_generation_files(file, parts, &steps).await;
         if written.is_err() {
             let _ = self.remove_leftovers().await;
         }
@@ -297,11 +419,11 @@ impl<M: StoreMedium> Store<M> {
     async fn write_generation_files(
         &mut self,
         file: &str,
-        bytes: &[u8],
+        parts: &[&[u8]],
         steps: &WriteSteps,
     ) -> Result<(), CommitError> {
         let temporary = file_name::GENERATION_TEMPORARY;
-        self.write_verified(temporary, bytes, steps).await?;
+        self.write_verified(temporary, parts, steps).await?;
         let medium = &self.reader.medium;
         medium
             .rename_over(temporary, file)
@@ -322,7 +444,8 @@ impl<M: StoreMedium> Store<M> {
             read_back: CommitStep::ReadBackManifest,
         };
         let temporary = file_name::MANIFEST_TEMPORARY;
-        if let Err(error) = self.write_verified(temporary, &next.encode(), &steps).await {
+        let bytes = next.encode();
+        if let Err(error) = self.write_verified(temporary, &[&bytes], &steps).await {
             let _ = self.remove_leftovers().await;
             return Err(error);
         }
@@ -371,11 +494,11 @@ impl<M: StoreMedium> Store<M> {
         })
     }
 
-    /// Writes `bytes` to a fresh `temporary`, syncs it and reads it back.
+    /// Writes `parts` to a fresh `temporary`, syncs it and reads it back.
     async fn write_verified(
         &mut self,
         temporary: &str,
-        bytes: &[u8],
+        parts: &[&[u8]],
         steps: &WriteSteps,
     ) -> Result<(), CommitError> {
         if self.leftovers.contains(temporary) {
@@ -386,18 +509,18 @@ impl<M: StoreMedium> Store<M> {
         self.leftovers.insert(temporary.to_owned());
         let medium = &self.reader.medium;
         medium
-            .write_new(temporary, bytes)
+            .write_new(temporary, parts)
             .await
             .map_err(at(steps.write))?;
         medium.sync(temporary).await.map_err(at(steps.sync))?;
         let found = medium.read(temporary).await.map_err(at(steps.read_back))?;
-        if found == bytes {
+        if is_concatenation(&found, parts) {
             return Ok(());
         }
         Err(CommitError::ReadBack {
             step: steps.read_back,
-            written_bytes: bytes.len() as u64,
-            written: Digest::blake3(bytes),
+            written_bytes: parts.iter().map(|part| part.len() as u64).sum(),
+            written: Digest::blake3_of_parts(parts),
             found_bytes: found.len() as u64,
             found: Digest::blake3(&found),
         })
@@ -426,6 +549,26 @@ impl<M: StoreMedium> Store<M> {
             }
         }
     }
+}
+
+/// Whether `bytes` are `parts`, one after the other.
+fn is_concatenation(mut bytes: &[u8], parts: &[&[u8]]) -> bool {
+    for part in parts {
+        match bytes.strip_prefix(*part) {
+            Some(rest) => bytes = rest,
+            None => return false,
+        }
+    }
+    bytes.is_empty()
+}
+
+/// What a generation goes on from.
+#[derive(Clone, Copy)]
+enum Line {
+    /// The newest of the timeline.
+    GoesOn,
+    /// Nothing in this store.
+    Foreign,
 }
 
 /// The steps of the commit order at which one file is written.

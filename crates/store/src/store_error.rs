@@ -1,10 +1,13 @@
-//! Why a store did not open, or a generation was not read.
+//! Why a store did not open, or a generation was not read or not imported.
 
 use wellwritten_envelope::Id;
 
+use crate::commit::{CommitError, CommitStep};
 use crate::damage::Damage;
+use crate::envelope_fault::EnvelopeFault;
 use crate::medium_error::{LockError, MediumError};
 use crate::store_manifest::ManifestFault;
+use crate::store_route::StoreGone;
 
 /// A store did not open. Nothing in it changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,6 +64,23 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// The same of a manifest that was to be read again, as a change of the store reports it.
+    pub(crate) fn settling(self) -> CommitError {
+        match self {
+            Self::ManifestUnreadable { fault } => CommitError::ManifestUnreadable { fault },
+            Self::ManifestVanished => CommitError::ManifestVanished,
+            Self::Medium { source } => CommitError::Medium {
+                step: CommitStep::Settle,
+                source,
+            },
+            Self::Lock { .. } | Self::KeepGenerations { .. } | Self::TooManyUnlisted { .. } => {
+                unreachable!("reading a manifest takes no lock, configuration or list of files")
+            }
+        }
+    }
+}
+
 /// A generation was not read. Nothing changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -85,4 +105,58 @@ pub enum ReadError {
         /// What is wrong with it.
         damage: Damage,
     },
+    /// This view is read-only, and the manifest could not be read again. Retrying makes sense when the cause
+    /// is gone.
+    #[error("the store cannot be looked at: {source}")]
+    View {
+        /// Why.
+        source: StoreError,
+    },
+    /// The owner of the store ended. Retry when it is open again.
+    #[error(transparent)]
+    Gone(#[from] StoreGone),
+}
+
+/// It is unknown how full the medium is. Nothing changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UsageError {
+    /// The medium could not say.
+    #[error(transparent)]
+    Medium(#[from] MediumError),
+    /// The owner of the store ended. Retry when it is open again.
+    #[error(transparent)]
+    Gone(#[from] StoreGone),
+}
+
+/// An envelope was not imported. Nothing is in the store that was not, unless
+/// [`CommitError::OutcomeUnknown`] or [`CommitError::Gone`] says that it may be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The bytes are not a whole envelope. Importing the same bytes fails again.
+    #[error("what was to be imported is not a whole envelope: {source}")]
+    Damaged {
+        /// The rule of the format that it breaks.
+        source: EnvelopeFault,
+    },
+    /// It is a checkpoint of another session than those in this store, which could never restore it. Import it
+    /// into a store of its own.
+    #[error("it is a checkpoint of session `{found}`, this store holds session `{stored}`")]
+    OtherSession {
+        /// The session of the newest generation here.
+        stored: Id,
+        /// The envelope's.
+        found: Id,
+    },
+    /// It is whole, and could not be committed: its id is used here, or the medium failed, or as many
+    /// generations are pinned as may be.
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+}
+
+impl From<StoreGone> for ImportError {
+    fn from(gone: StoreGone) -> Self {
+        Self::Commit(gone.into())
+    }
 }

@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wellwritten_envelope::{
-    Digest, Id, StrictJsonError, canonical_json, canonical_text, from_json, parse_strict_json,
-    sort_few_by,
+    Digest, Id, canonical_json, canonical_text, from_json, parse_strict_json, sort_few_by,
 };
 
 use crate::epoch_history::EpochHistory;
@@ -26,11 +25,16 @@ pub const RETIRED_IDS: usize = 64;
 /// reason; 256 names are at most 17 kB.
 pub const UNLISTED_IDS: usize = 256;
 
+/// How many generations can be pinned. Limited because each is a record of about 500 bytes in the manifest and
+/// no rotation ever takes it out.
+pub const PINNED_GENERATIONS: usize = 64;
+
 /// The decoded, checked content of `manifest.json`.
 ///
 /// In the file: canonical JSON of `storeManifestVersion`, `stateFormatId`, `highWater`, `resumedFrom`,
 /// `generations` (oldest commit first), `continues`, `epochs`, `retired` (oldest first), `unlisted`
-/// (sorted) and `digest`, the last being BLAKE3 of the canonical JSON of all the others.
+/// (sorted), `pinned` (sorted; absent where nothing is, as in manifests of before there were pins) and
+/// `digest`, the last being BLAKE3 of the canonical JSON of all the others.
 ///
 /// `continues` says, for each generation in turn, which listed one it goes on from; itself where none of
 /// those is listed. The *timeline* is `highWater` and what it goes on from, one after the other; every
@@ -46,6 +50,8 @@ pub struct StoreManifest {
     pub(crate) retired: Vec<Id>,
     /// Checkpoint ids whose files were there when the manifest was not; the files are never removed.
     pub(crate) unlisted: Vec<Id>,
+    /// The generations that no rotation drops.
+    pinned: Vec<Id>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -63,6 +69,8 @@ struct ManifestFile {
     epochs: EpochHistory,
     retired: Vec<Id>,
     unlisted: Vec<Id>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pinned: Vec<Id>,
     #[serde(skip_serializing_if = "Option::is_none")]
     digest: Option<Digest>,
 }
@@ -72,11 +80,10 @@ struct ManifestFile {
 #[non_exhaustive]
 pub enum ManifestFault {
     /// Not strict JSON.
-    #[error("it is not strict JSON: {source}")]
+    #[error("it is not strict JSON: {message}")]
     NotJson {
         /// The rule of strict JSON, and where.
-        #[from]
-        source: StrictJsonError,
+        message: String,
     },
     /// Strict JSON, but not in the one canonical spelling.
     #[error("it is not canonical JSON; the spelling differs at byte {offset}")]
@@ -107,12 +114,10 @@ pub enum ManifestFault {
         computed: Digest,
     },
     /// The generations are in a format this software does not read.
-    #[error("its stateFormatId is {found:?}, this software reads {supported:?}")]
+    #[error("its stateFormatId is {found:?}, this software reads {STATE_FORMAT_ID:?}")]
     StateFormat {
         /// As found.
         found: String,
-        /// [`STATE_FORMAT_ID`].
-        supported: &'static str,
     },
     /// A file that is not the one file its checkpoint may have; so no path can leave the store.
     #[error("generation {checkpoint_id} names the file {found:?}, which must be {required:?}")]
@@ -148,6 +153,11 @@ pub enum ManifestFault {
     /// The files kept aside are not in the form in which they are written.
     #[error("its unlisted ids are not sorted, or more than {UNLISTED_IDS}")]
     Unlisted,
+    /// The pinned generations are not in the form in which they are written.
+    #[error(
+        "its pinned ids are not sorted, not of its generations, or more than {PINNED_GENERATIONS}"
+    )]
+    Pinned,
     /// The epoch history is not in the form in which it is written.
     #[error("its epochs are not sorted stems with ordinals")]
     Epochs,
@@ -158,6 +168,12 @@ impl StoreManifest {
     #[must_use]
     pub fn high_water(&self) -> Option<&GenerationInfo> {
         self.high_water.as_ref().and_then(|id| self.find(id))
+    }
+
+    /// The generation a session last resumed from, as long as it is listed.
+    #[must_use]
+    pub fn resumed_from(&self) -> Option<&Id> {
+        self.resumed_from.as_ref()
     }
 
     /// The generations, oldest commit first.
@@ -212,8 +228,8 @@ impl StoreManifest {
         self.resumed_from = Some(checkpoint_id.clone());
     }
 
-    /// Adds `generation` as the newest, going on from the one before, drops down to `keep_generations`,
-    /// and returns the dropped: abandoned ones before those of the timeline, each oldest first.
+    /// Adds `generation` as the newest, going on from the one before, drops down to `keep_generations` that
+    /// are not pinned, and returns the dropped: abandoned ones before those of the timeline, each oldest first.
     pub(crate) fn add(
         &mut self,
         generation: GenerationInfo,
@@ -224,29 +240,81 @@ impl StoreManifest {
         let before = self.high_water.replace(checkpoint_id.clone());
         self.continues.push(before.unwrap_or(checkpoint_id));
         self.generations.push(generation);
+        self.rotate(keep_generations, true)
+    }
+
+    /// Adds `generation`, which comes from elsewhere: it goes on from nothing here, so it is no part of the
+    /// timeline unless there is none, and is pinned, because an abandoned one would be the first to be dropped.
+    pub(crate) fn add_foreign(&mut self, generation: GenerationInfo) {
+        self.epochs.record(&generation.epoch);
+        let checkpoint_id = generation.checkpoint_id.clone();
+        self.continues.push(checkpoint_id.clone());
+        self.generations.push(generation);
+        self.set_pinned(&checkpoint_id, true);
+        if self.high_water.is_none() {
+            self.high_water = Some(checkpoint_id);
+        }
+    }
+
+    /// The generations that no rotation drops.
+    #[must_use]
+    pub fn pinned(&self) -> &[Id] {
+        &self.pinned
+    }
+
+    /// Whether the generation is one that no rotation drops.
+    #[must_use]
+    pub fn is_pinned(&self, checkpoint_id: &Id) -> bool {
+        self.pinned.binary_search(checkpoint_id).is_ok()
+    }
+
+    /// Pins or unpins a generation, which is listed.
+    pub(crate) fn set_pinned(&mut self, checkpoint_id: &Id, pinned: bool) {
+        match (self.pinned.binary_search(checkpoint_id), pinned) {
+            (Err(at), true) => self.pinned.insert(at, checkpoint_id.clone()),
+            (Ok(at), false) => drop(self.pinned.remove(at)),
+            _ => {}
+        }
+    }
+
+    /// Drops down to `keep_generations` that are not pinned, as [`add`](Self::add) does, but never the newest of
+    /// the timeline nor the one last resumed from.
+    pub(crate) fn prune(&mut self, keep_generations: usize) -> Vec<GenerationInfo> {
+        self.rotate(keep_generations, false)
+    }
+
+    fn rotate(&mut self, keep_generations: usize, resumed_too: bool) -> Vec<GenerationInfo> {
         let mut dropped = Vec::new();
-        while self.generations.len() > keep_generations {
-            dropped.push(self.drop_one());
+        while self.generations.len() - self.pinned.len() > keep_generations
+            && let Some(at) = self.least_worth(resumed_too)
+        {
+            dropped.push(self.drop_at(at));
         }
         let forgotten = self.retired.len().saturating_sub(RETIRED_IDS);
         self.retired.drain(..forgotten);
         dropped
     }
 
-    /// Drops the oldest abandoned generation, else the oldest but the newest and the one last resumed
-    /// from; that one only if just these two are left. What went on from it goes on from what it did.
-    fn drop_one(&mut self) -> GenerationInfo {
+    /// Of those that are not pinned the oldest abandoned one, else the oldest but the newest of the timeline and
+    /// the one last resumed from; that one only if nothing else is left, and if it may be.
+    fn least_worth(&self, resumed_too: bool) -> Option<usize> {
         let timeline = self.timeline();
-        let older = &self.generations[..self.generations.len() - 1];
-        let at = older
-            .iter()
-            .position(|generation| !timeline.contains(&generation))
-            .or_else(|| {
-                older.iter().position(|generation| {
-                    Some(&generation.checkpoint_id) != self.resumed_from.as_ref()
-                })
+        let is_resumed = |generation: &GenerationInfo| {
+            Some(&generation.checkpoint_id) == self.resumed_from.as_ref()
+        };
+        let oldest = |fits: &dyn Fn(&GenerationInfo) -> bool| {
+            self.generations.iter().position(|generation| {
+                let id = &generation.checkpoint_id;
+                !self.is_pinned(id) && Some(id) != self.high_water.as_ref() && fits(generation)
             })
-            .unwrap_or(0);
+        };
+        oldest(&|generation| !timeline.contains(&generation))
+            .or_else(|| oldest(&|generation| !is_resumed(generation)))
+            .or_else(|| oldest(&is_resumed).filter(|_| resumed_too))
+    }
+
+    /// Drops one. What went on from it goes on from what it did.
+    fn drop_at(&mut self, at: usize) -> GenerationInfo {
         let dropped = self.generations.remove(at);
         let before = self.continues.remove(at);
         let id = &dropped.checkpoint_id;
@@ -281,6 +349,7 @@ impl StoreManifest {
             epochs: self.epochs.clone(),
             retired: self.retired.clone(),
             unlisted: self.unlisted.clone(),
+            pinned: self.pinned.clone(),
             digest: None,
         };
         file.digest = Some(Digest::blake3(&canonical(&file)));
@@ -289,7 +358,9 @@ impl StoreManifest {
 
     /// Reads the bytes of the file: strict, canonical, complete, undamaged and consistent, or refused.
     pub fn decode(bytes: &[u8]) -> Result<Self, ManifestFault> {
-        let value = parse_strict_json(bytes)?;
+        let value = parse_strict_json(bytes).map_err(|error| ManifestFault::NotJson {
+            message: error.to_string(),
+        })?;
         require_version(&value)?;
         require_digest(&value)?;
         let file: ManifestFile = from_json(value).map_err(|error| ManifestFault::Fields {
@@ -298,7 +369,6 @@ impl StoreManifest {
         if file.state_format_id != STATE_FORMAT_ID {
             return Err(ManifestFault::StateFormat {
                 found: file.state_format_id,
-                supported: STATE_FORMAT_ID,
             });
         }
         let manifest = Self {
@@ -309,6 +379,7 @@ impl StoreManifest {
             epochs: file.epochs,
             retired: file.retired,
             unlisted: file.unlisted,
+            pinned: file.pinned,
         };
         manifest.require_consistent()?;
         manifest.require_spelling(bytes)?;
@@ -364,6 +435,11 @@ impl StoreManifest {
         let sorted = self.unlisted.windows(2).all(|pair| pair[0] < pair[1]);
         if !sorted || self.unlisted.len() > UNLISTED_IDS {
             return Err(ManifestFault::Unlisted);
+        }
+        let sorted = self.pinned.windows(2).all(|pair| pair[0] < pair[1]);
+        let listed = self.pinned.iter().all(|id| self.find(id).is_some());
+        if !sorted || !listed || self.pinned.len() > PINNED_GENERATIONS {
+            return Err(ManifestFault::Pinned);
         }
         if self.epochs.is_well_formed() {
             Ok(())

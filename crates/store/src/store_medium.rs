@@ -50,12 +50,13 @@ pub trait StoreMedium {
     /// is the medium's job; this returns within its bound.
     async fn lock(&self) -> Result<Self::Lock, LockError>;
 
-    /// Creates `name` holding exactly `bytes`.
+    /// Creates `name` holding exactly `parts`, one after the other. They are parts so that a caller need not
+    /// copy them together: a medium that writes one after the other copies nothing either.
     ///
     /// An existing file is [`MediumError::AlreadyExists`] and untouched. After any other error the file
     /// may be there with any content. A short count is an error ([`MediumError::ShortWrite`] or
     /// [`MediumError::QuotaExceeded`]), never success.
-    async fn write_new(&self, name: &str, bytes: &[u8]) -> Result<(), MediumError>;
+    async fn write_new(&self, name: &str, parts: &[&[u8]]) -> Result<(), MediumError>;
 
     /// Makes the content of `name` durable. After an error the content must be taken as lost: the store
     /// writes a fresh file rather than syncing again.

@@ -7,6 +7,7 @@ use crate::envelope_words;
 use crate::epoch_history::EpochHistory;
 use crate::file_name;
 use crate::generation_info::GenerationInfo;
+use crate::generation_list::{GenerationList, ListedGeneration};
 use crate::medium_error::MediumError;
 use crate::selection::{GenerationFilter, Mismatch, SelectError, Selected, Selection};
 use crate::store_error::{ReadError, StoreError};
@@ -93,6 +94,37 @@ impl<M: StoreMedium> StoreReader<M> {
         !self.manifest.timeline().contains(&generation)
     }
 
+    /// Whether no rotation drops `generation`.
+    #[must_use]
+    pub fn is_pinned(&self, generation: &GenerationInfo) -> bool {
+        self.manifest.is_pinned(&generation.checkpoint_id)
+    }
+
+    /// Whether a generation of that episode is stored.
+    #[must_use]
+    pub fn is_episode_used(&self, session_id: &Id, episode_id: &Id) -> bool {
+        self.generations()
+            .any(|one| (&one.session_id, &one.episode_id) == (session_id, episode_id))
+    }
+
+    /// Every generation with what this view knows of it, oldest commit first.
+    #[must_use]
+    pub fn generation_list(&self) -> GenerationList {
+        let timeline = self.manifest.timeline();
+        let latest = self.latest();
+        let listed = |info: &GenerationInfo| ListedGeneration {
+            info: info.clone(),
+            pinned: self.is_pinned(info),
+            abandoned: !timeline.contains(&info),
+            is_latest: latest == Some(info),
+        };
+        GenerationList {
+            generations: self.manifest.generations().iter().map(listed).collect(),
+            resumed_from: self.manifest.resumed_from().cloned(),
+            unlisted: self.manifest.unlisted.clone(),
+        }
+    }
+
     /// Every epoch name this store must take as used, of generations long gone included.
     #[must_use]
     pub fn epochs(&self) -> &EpochHistory {
@@ -131,11 +163,22 @@ impl<M: StoreMedium> StoreReader<M> {
             })
     }
 
+    /// The bytes of a generation, checked as [`verify`](Self::verify) does: to export it.
+    pub async fn read_whole(&self, checkpoint_id: &Id) -> Result<Vec<u8>, ReadError> {
+        let generation = self.require(checkpoint_id)?;
+        self.read_record(generation)
+            .await
+            .map_err(|damage| ReadError::Damaged {
+                checkpoint_id: checkpoint_id.clone(),
+                damage,
+            })
+    }
+
     /// Checks length, digest, the envelope by every rule of its format, and that the store's record
     /// says what the envelope says.
     pub async fn verify(&self, checkpoint_id: &Id) -> Result<VerifyReport, ReadError> {
         let generation = self.require(checkpoint_id)?;
-        let damage = self.read_whole(generation).await.err();
+        let damage = self.read_record(generation).await.err();
         Ok(VerifyReport {
             checkpoint_id: generation.checkpoint_id.clone(),
             file: generation.file.clone(),
@@ -175,7 +218,7 @@ impl<M: StoreMedium> StoreReader<M> {
             });
         }
         let bytes = self
-            .read_whole(generation)
+            .read_record(generation)
             .await
             .map_err(|damage| SelectError::Damaged {
                 checkpoint_id: checkpoint_id.clone(),
@@ -205,7 +248,7 @@ impl<M: StoreMedium> StoreReader<M> {
         }
         let mut damaged = Vec::new();
         for generation in fitting {
-            let damage = match self.read_whole(generation).await {
+            let damage = match self.read_record(generation).await {
                 Ok(bytes) => {
                     let newer = self.ids_newer_than(generation);
                     return Ok(Selected {
@@ -264,7 +307,7 @@ impl<M: StoreMedium> StoreReader<M> {
         })
     }
 
-    async fn read_whole(&self, generation: &GenerationInfo) -> Result<Vec<u8>, Damage> {
+    async fn read_record(&self, generation: &GenerationInfo) -> Result<Vec<u8>, Damage> {
         let bytes = self.read_bytes(generation).await?;
         envelope_words::require_recorded(generation, &bytes)?;
         Ok(bytes)

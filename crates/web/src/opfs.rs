@@ -84,7 +84,7 @@ impl StoreMedium for OpfsMedium {
         WebLock::acquire(&self.lock_name).await
     }
 
-    async fn write_new(&self, name: &str, bytes: &[u8]) -> Result<(), MediumError> {
+    async fn write_new(&self, name: &str, parts: &[&[u8]]) -> Result<(), MediumError> {
         match self.file_handle(name, false).await {
             Ok(_) => {
                 return Err(MediumError::AlreadyExists {
@@ -100,7 +100,7 @@ impl StoreMedium for OpfsMedium {
             .map_err(|error| medium_error(name, &error))?
             .unchecked_into();
         // The handle holds the file exclusively: it is closed whatever happens in between.
-        let written = write_and_flush(&access, name, bytes);
+        let written = write_and_flush(&access, name, parts);
         access.close();
         written
     }
@@ -198,18 +198,22 @@ impl StoreMedium for OpfsMedium {
 fn write_and_flush(
     access: &FileSystemSyncAccessHandle,
     name: &str,
-    bytes: &[u8],
+    parts: &[&[u8]],
 ) -> Result<(), MediumError> {
     let fail = |error: JsValue| medium_error(name, &error);
-    let written = access.write_with_u8_array(bytes).map_err(fail)?;
-    let requested_bytes = bytes.len() as u64;
-    let written_bytes = whole_number(written);
-    if written_bytes != requested_bytes {
-        return Err(MediumError::QuotaExceeded {
-            file: name.to_owned(),
-            requested_bytes,
-            available_bytes: (written_bytes < requested_bytes).then_some(written_bytes),
-        });
+    let mut before = 0;
+    for part in parts {
+        // A handle goes on where it last wrote.
+        let written_bytes = whole_number(access.write_with_u8_array(part).map_err(fail)?);
+        let part_bytes = part.len() as u64;
+        if written_bytes != part_bytes {
+            return Err(MediumError::QuotaExceeded {
+                file: name.to_owned(),
+                requested_bytes: parts.iter().map(|part| part.len() as u64).sum(),
+                available_bytes: (written_bytes < part_bytes).then_some(before + written_bytes),
+            });
+        }
+        before += part_bytes;
     }
     access.flush().map_err(fail)
 }

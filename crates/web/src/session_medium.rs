@@ -41,8 +41,8 @@ impl StoreMedium for SessionMedium {
         })
     }
 
-    async fn write_new(&self, name: &str, bytes: &[u8]) -> Result<(), MediumError> {
-        of_medium!(self, write_new(name, bytes))
+    async fn write_new(&self, name: &str, parts: &[&[u8]]) -> Result<(), MediumError> {
+        of_medium!(self, write_new(name, parts))
     }
 
     async fn sync(&self, name: &str) -> Result<(), MediumError> {

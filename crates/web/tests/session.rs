@@ -250,13 +250,13 @@ async fn opfs_keeps_the_promises_of_a_medium() {
     for entry in medium.list().await.expect("lists") {
         medium.remove(&entry.name).await.expect("removes");
     }
-    medium.write_new("a", b"first").await.expect("writes");
+    medium.write_new("a", &[b"fir", b"st"]).await.expect("writes");
     assert!(matches!(
-        medium.write_new("a", b"again").await,
+        medium.write_new("a", &[b"again"]).await,
         Err(MediumError::AlreadyExists { .. })
     ));
     assert_eq!(medium.read("a").await.expect("reads"), b"first");
-    medium.write_new("b", b"second").await.expect("writes");
+    medium.write_new("b", &[b"second"]).await.expect("writes");
     medium.rename_over("b", "a").await.expect("replaces");
     assert_eq!(medium.read("a").await.expect("reads"), b"second");
     assert!(

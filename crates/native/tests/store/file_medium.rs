@@ -42,7 +42,7 @@ fn a_folder_keeps_every_promise_of_a_medium() {
 fn a_folder_is_made_with_what_is_above_it_and_is_the_same_when_it_is_there() {
     let above = folder();
     let deep = above.path().join("a/b/store");
-    block_on(medium(&deep).write_new("x", b"kept")).unwrap();
+    block_on(medium(&deep).write_new("x", &[b"kept"])).unwrap();
     assert_eq!(block_on(medium(&deep).read("x")).unwrap(), b"kept");
     assert_eq!(
         block_on(FileMedium::open(&deep).unwrap().read("x")).unwrap(),
@@ -139,7 +139,7 @@ fn links_are_not_followed_and_pipes_are_not_waited_for() {
             matches!(&refused, MediumError::Io { file, .. } if file == name),
             "{name}: {refused}"
         );
-        let taken = block_on(medium.write_new(name, b"x")).unwrap_err();
+        let taken = block_on(medium.write_new(name, &[b"x"])).unwrap_err();
         assert!(
             matches!(taken, MediumError::AlreadyExists { .. }),
             "{name}: {taken}"
@@ -153,7 +153,7 @@ fn links_are_not_followed_and_pipes_are_not_waited_for() {
     listed.sort();
     assert_eq!(listed, ["dangling", "link", "pipe", "socket"]);
     // What takes their place is the link's name, not what it points at.
-    block_on(medium.write_new("new", b"new")).unwrap();
+    block_on(medium.write_new("new", &[b"new"])).unwrap();
     block_on(medium.rename_over("new", "link")).unwrap();
     assert_eq!(block_on(medium.read("link")).unwrap(), b"new");
     block_on(medium.remove("dangling")).unwrap();
@@ -191,14 +191,14 @@ fn a_folder_that_is_gone_is_a_fault_and_one_in_its_place_is_not_taken() {
     let above = folder();
     let path = above.path().join("store");
     let medium = medium(&path);
-    block_on(medium.write_new("x", b"mine")).unwrap();
+    block_on(medium.write_new("x", &[b"mine"])).unwrap();
     let moved = above.path().join("moved");
     fs::rename(&path, &moved).unwrap();
     fs::create_dir(&path).unwrap();
     fs::write(path.join("x"), b"another's").unwrap();
     assert_eq!(block_on(medium.read("x")).unwrap(), b"mine");
     fs::remove_dir_all(&moved).unwrap();
-    let refused = block_on(medium.write_new("y", b"lost")).unwrap_err();
+    let refused = block_on(medium.write_new("y", &[b"lost"])).unwrap_err();
     assert!(
         matches!(&refused, MediumError::Io { name, .. } if name == "ENOENT"),
         "{refused}"

@@ -34,7 +34,7 @@ pub async fn assert_only_plain_names<M: StoreMedium>(medium: &M) {
         let refused = Err(MediumError::InvalidName {
             file: name.to_owned(),
         });
-        assert_eq!(medium.write_new(name, b"x").await, refused, "{name:?}");
+        assert_eq!(medium.write_new(name, &[b"x"]).await, refused, "{name:?}");
         assert_eq!(medium.sync(name).await, refused, "{name:?}");
         assert_eq!(medium.remove(name).await, refused, "{name:?}");
         assert_eq!(medium.rename_over(name, "to").await, refused, "{name:?}");
@@ -44,7 +44,7 @@ pub async fn assert_only_plain_names<M: StoreMedium>(medium: &M) {
     }
     let longest = "a".repeat(80);
     for name in ["~generation", "manifest.json", "0", "A-b_c.d~e", &longest] {
-        assert_eq!(medium.write_new(name, b"x").await, Ok(()), "{name:?}");
+        assert_eq!(medium.write_new(name, &[b"x"]).await, Ok(()), "{name:?}");
         assert_eq!(medium.remove(name).await, Ok(()), "{name:?}");
     }
 }
@@ -75,7 +75,7 @@ async fn files_come_and_go<M: StoreMedium>(medium: &M) {
         ("~small", b"small"),
         ("large.flysess", &large),
     ] {
-        assert_eq!(medium.write_new(name, bytes).await, Ok(()));
+        assert_eq!(medium.write_new(name, &[bytes]).await, Ok(()));
         assert_eq!(medium.sync(name).await, Ok(()));
         assert_eq!(medium.read(name).await.as_deref(), Ok(bytes), "{name}");
         assert_eq!(medium.sync(name).await, Ok(()), "a second time");
@@ -102,19 +102,19 @@ async fn files_come_and_go<M: StoreMedium>(medium: &M) {
 }
 
 async fn what_is_there_is_not_touched<M: StoreMedium>(medium: &M) {
-    assert_eq!(medium.write_new("taken", b"old").await, Ok(()));
+    assert_eq!(medium.write_new("taken", &[b"old"]).await, Ok(()));
     let refused = Err(MediumError::AlreadyExists {
         file: "taken".to_owned(),
     });
-    assert_eq!(medium.write_new("taken", b"newer").await, refused);
+    assert_eq!(medium.write_new("taken", &[b"newer"]).await, refused);
     assert_eq!(medium.read("taken").await.as_deref(), Ok(&b"old"[..]));
     assert_eq!(medium.remove("taken").await, Ok(()));
 }
 
 async fn a_rename_replaces<M: StoreMedium>(medium: &M) {
-    assert_eq!(medium.write_new("to", b"old").await, Ok(()));
+    assert_eq!(medium.write_new("to", &[b"old"]).await, Ok(()));
     for new in [&b"new"[..], b"newer"] {
-        assert_eq!(medium.write_new("~from", new).await, Ok(()));
+        assert_eq!(medium.write_new("~from", &[new]).await, Ok(()));
         assert_eq!(medium.sync("~from").await, Ok(()));
         assert_eq!(medium.rename_over("~from", "to").await, Ok(()));
         assert_eq!(medium.read("to").await.as_deref(), Ok(new));

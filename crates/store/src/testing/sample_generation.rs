@@ -1,5 +1,7 @@
 //! A small whole generation to commit.
 
+use std::sync::Arc;
+
 use wellwritten_envelope::{
     Compatibility, CoordinatorEntry, Digest, EnvelopeVersion, EnvironmentEntry, EventWatermarks,
     Id, Manifest, RationalNs, Scope, U64, UnknownFields, encode,
@@ -7,6 +9,7 @@ use wellwritten_envelope::{
 
 use crate::commit::GenerationBytes;
 use crate::envelope_words::compatibility_digest;
+use crate::save_request::{PayloadBytes, SaveRequest};
 
 /// An envelope of a session without agents, whose payloads say its id and boundary, and the record that
 /// fits it.
@@ -14,6 +17,8 @@ use crate::envelope_words::compatibility_digest;
 pub struct SampleGeneration {
     /// What the envelope says of itself.
     pub manifest: Manifest,
+    /// The payloads, in the envelope's order.
+    pub payloads: Vec<(Id, Vec<u8>)>,
     /// The envelope.
     pub bytes: Vec<u8>,
 }
@@ -82,15 +87,46 @@ impl SampleGeneration {
             unknown: UnknownFields::none(),
         };
         let world = format!("{checkpoint_id} at {boundary}");
-        let payloads = [
-            (id("world"), world.as_bytes()),
-            (id("task-ledger"), b"ledger".as_slice()),
-            (id("prior-inspection"), b"inspection".as_slice()),
-            (id("coordinator-admission"), b"admission".as_slice()),
+        let payloads = vec![
+            (id("world"), world.into_bytes()),
+            (id("task-ledger"), b"ledger".to_vec()),
+            (id("prior-inspection"), b"inspection".to_vec()),
+            (id("coordinator-admission"), b"admission".to_vec()),
         ];
-        let bytes =
-            encode(&manifest, &payloads).expect("the sample follows the rules of the format");
-        Self { manifest, bytes }
+        Self::of(manifest, payloads)
+    }
+
+    /// The envelope of this manifest and these payloads.
+    ///
+    /// # Panics
+    ///
+    /// When they break a rule of the format.
+    #[must_use]
+    pub fn of(manifest: Manifest, payloads: Vec<(Id, Vec<u8>)>) -> Self {
+        let views: Vec<(Id, &[u8])> = payloads
+            .iter()
+            .map(|(name, bytes)| (name.clone(), bytes.as_slice()))
+            .collect();
+        let bytes = encode(&manifest, &views).expect("the sample follows the rules of the format");
+        Self {
+            manifest,
+            payloads,
+            bytes,
+        }
+    }
+
+    /// What to save: the store makes [`bytes`](Self::bytes) of it.
+    #[must_use]
+    pub fn to_save(&self) -> SaveRequest {
+        let owned = |bytes: &Vec<u8>| -> PayloadBytes { Arc::new(bytes.clone()) };
+        SaveRequest {
+            manifest: self.manifest.clone(),
+            payloads: self
+                .payloads
+                .iter()
+                .map(|(name, bytes)| (name.clone(), owned(bytes)))
+                .collect(),
+        }
     }
 
     /// The name of the checkpoint.

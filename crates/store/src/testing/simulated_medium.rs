@@ -328,15 +328,16 @@ impl StoreMedium for SimulatedMedium {
         })
     }
 
-    async fn write_new(&self, name: &str, bytes: &[u8]) -> Result<(), MediumError> {
+    async fn write_new(&self, name: &str, parts: &[&[u8]]) -> Result<(), MediumError> {
         let fault = self.enter(Operation::WriteNew(name.to_owned())).await?;
+        let bytes = parts.concat();
         let mut disk = self.disk.borrow_mut();
         if disk.now.visible(name).is_some() {
             return Err(MediumError::AlreadyExists {
                 file: name.to_owned(),
             });
         }
-        let (mut kept, mut report) = written(name, bytes, fault);
+        let (mut kept, mut report) = written(name, &bytes, fault);
         let used_bytes: u64 = disk
             .now
             .visible_files()

@@ -1,15 +1,13 @@
 //! Oracle: a restore takes the newest whole generation that fits and was not abandoned, or says which
 //! one is in the way and why; and whatever byte of a generation changes, it is found.
 
-mod sample_store;
-
+use crate::sample_store::{commit, id, io_error, listing, open, sample, store_with};
 use futures::executor::block_on;
-use sample_store::{commit, id, io_error, listing, open, sample, store_with};
 use wellwritten_envelope::Digest;
 use wellwritten_store::testing::{Fault, SampleGeneration, SimulatedMedium};
 use wellwritten_store::{
-    CommitError, DamageKind, GenerationFilter, Mismatch, SelectError, Selection, Store,
-    compatibility_digest, file_name,
+    CommitError, DamageKind, GenerationFilter, Mismatch, RecordField, SelectError, Selection,
+    Store, compatibility_digest, file_name,
 };
 
 fn damage(medium: &SimulatedMedium, file: &str) {
@@ -87,7 +85,7 @@ fn the_newest_compatible_generation_is_taken_and_a_refusal_names_field_and_both_
     assert_eq!(selected.generation.checkpoint_id, id("a"));
     let mismatch = Mismatch {
         checkpoint_id: id("b"),
-        field: "compatibilityDigest",
+        field: RecordField::CompatibilityDigest,
         required: compatibility_digest(&sample("a").manifest.compatibility).to_string(),
         found: compatibility_digest(&other.manifest.compatibility).to_string(),
     };
@@ -117,7 +115,7 @@ fn the_newest_compatible_generation_is_taken_and_a_refusal_names_field_and_both_
     match block_on(store.select(&nothing)).unwrap_err() {
         SelectError::Incompatible { refused } => {
             let fields: Vec<_> = refused.iter().map(|mismatch| mismatch.field).collect();
-            assert_eq!(fields, ["sessionId", "sessionId"]);
+            assert_eq!(fields, [RecordField::SessionId; 2]);
         }
         other => panic!("{other}"),
     }

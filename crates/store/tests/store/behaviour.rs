@@ -1,17 +1,15 @@
 //! Oracle: what store.md promises, sentence by sentence, each against a disk that misbehaves in the one
 //! way the sentence is about.
 
-mod sample_store;
-
+use crate::sample_store::{commit, id, io_error, listing, open, sample, store_with};
 use futures::FutureExt;
 use futures::executor::block_on;
-use sample_store::{commit, id, io_error, listing, open, sample, store_with};
 use wellwritten_envelope::Digest;
 use wellwritten_store::testing::{Fault, Operation, SimulatedMedium};
 use wellwritten_store::{
     Certainty, CommitError, CommitStep, KeptReason, LockError, MediumError, MemoryMedium,
-    ReadError, Resolution, Selection, Store, StoreConfig, StoreError, StoreReader, UNLISTED_IDS,
-    file_name,
+    ReadError, RecordField, Resolution, Selection, Store, StoreConfig, StoreError, StoreReader,
+    UNLISTED_IDS, file_name,
 };
 
 fn config(keep_generations: usize) -> StoreConfig {
@@ -171,22 +169,28 @@ fn a_record_that_is_not_the_envelopes_is_refused_before_anything_is_written() {
     };
     assert_eq!(
         refuse(|generation| generation.checkpoint_id = id("c")),
-        "checkpointId"
+        RecordField::CheckpointId
     );
     assert_eq!(
         refuse(|generation| generation.session_id = id("c")),
-        "sessionId"
+        RecordField::SessionId
     );
-    assert_eq!(refuse(|generation| generation.epoch = id("c")), "epoch");
+    assert_eq!(
+        refuse(|generation| generation.epoch = id("c")),
+        RecordField::Epoch
+    );
     assert_eq!(
         refuse(|generation| generation.episode_id = id("c")),
-        "episodeId"
+        RecordField::EpisodeId
     );
-    assert_eq!(refuse(|generation| generation.boundary = 11), "boundary");
+    assert_eq!(
+        refuse(|generation| generation.boundary = 11),
+        RecordField::Boundary
+    );
     let other = |generation: &mut wellwritten_store::GenerationBytes<'_>| {
         generation.compatibility_digest = Digest::blake3(b"other");
     };
-    assert_eq!(refuse(other), "compatibilityDigest");
+    assert_eq!(refuse(other), RecordField::CompatibilityDigest);
     let mut generation = whole.to_commit();
     generation.bytes = b"FLYSESS0";
     let refused = block_on(store.commit(generation)).unwrap_err();

@@ -44,7 +44,28 @@ pub enum SaveOutcome {
         /// What the store said.
         message: String,
     },
-    /// The store could not say. Ask about the same id ([`Coordinator::resolve_save`](crate::Coordinator::resolve_save));
+    /// Another replaceable capture took its place while it waited. It is not in the store; nothing of it was written.
+    Superseded {
+        /// The checkpoint.
+        #[cfg_attr(feature = "typescript", tsify(type = "string"))]
+        checkpoint_id: Id,
+        /// The boundary it held.
+        #[cfg_attr(feature = "typescript", tsify(type = "bigint"))]
+        boundary: u64,
+        /// The checkpoint that took its place.
+        #[cfg_attr(feature = "typescript", tsify(type = "string"))]
+        by: Id,
+    },
+    /// Who asked waited no longer. The save goes on and may still commit: ask about the same id.
+    DeadlineExpired {
+        /// The checkpoint.
+        #[cfg_attr(feature = "typescript", tsify(type = "string"))]
+        checkpoint_id: Id,
+        /// The boundary it holds.
+        #[cfg_attr(feature = "typescript", tsify(type = "bigint"))]
+        boundary: u64,
+    },
+    /// The store could not say. Ask it about the same id ([`StoreClient::resolve`](crate::StoreClient::resolve));
     /// do not save again.
     ReplyLost {
         /// The checkpoint.
@@ -65,6 +86,8 @@ impl SaveOutcome {
         match self {
             Self::Committed { checkpoint_id, .. }
             | Self::Failed { checkpoint_id, .. }
+            | Self::Superseded { checkpoint_id, .. }
+            | Self::DeadlineExpired { checkpoint_id, .. }
             | Self::ReplyLost { checkpoint_id, .. } => checkpoint_id,
         }
     }

@@ -1,0 +1,6 @@
+//! The store on a simulated disk: what each operation does, and what it says when something is wrong.
+
+mod behaviour;
+mod requests;
+mod restore_selection;
+mod sample_store;
