@@ -1,10 +1,19 @@
 //! [`Arguments`]: the command line, as clap reads it and as `--help` explains it.
 
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use wellwritten_envelope::{EnvelopeVersion, Id};
+
+mod store_arguments;
+
+use store_arguments::STORE_EXIT_STATUS;
+pub use store_arguments::{
+    ExportArguments, ImportArguments, ListArguments, PinArguments, PruneArguments, StoreCommand,
+    VerifyStoreArguments,
+};
 
 const EXIT_STATUS: &str = "\
 Exit status:
@@ -17,9 +26,11 @@ With several files, the highest of them.";
 const SESSION_EXIT_STATUS: &str = "\
 Exit status:
   0    every step that was asked for was taken, or the episode was over before
-  1    the session failed: a participant ended, or did what it must not
-  2    wrong usage: unknown arguments, a mode that does not go with a transport
-  3    a participant could not be started; a file, or standard output, cannot be written
+  1    the session failed: a participant ended, or did what it must not; the store is damaged
+  2    wrong usage: unknown arguments, a mode that does not go with a transport, a store that holds no checkpoint of
+       this session, or holds some and --resume was not given
+  3    a participant could not be started; a checkpoint was not saved; the store, a file, or standard output, cannot
+       be read or written
   130  interrupted: the session paused at a boundary and ended";
 
 const TRACE_EXIT_STATUS: &str = "\
@@ -70,6 +81,9 @@ pub enum Subject {
     /// Sessions, run to their end
     #[command(subcommand, after_help = SESSION_EXIT_STATUS, after_long_help = format!("{SESSION_EXIT_STATUS}\n\n{ABOUT_JSON}"))]
     Session(SessionCommand),
+    /// Stores: the folders that sessions save their checkpoints in (`session run --store`)
+    #[command(subcommand, after_help = STORE_EXIT_STATUS, after_long_help = format!("{STORE_EXIT_STATUS}\n\n{ABOUT_JSON}"))]
+    Store(StoreCommand),
     /// What sessions did, as `session run --trace` writes it
     #[command(subcommand, after_help = TRACE_EXIT_STATUS, after_long_help = format!("{TRACE_EXIT_STATUS}\n\n{ABOUT_JSON}"))]
     Trace(TraceCommand),
@@ -145,6 +159,7 @@ pub enum DispatchArgument {
 
 /// Arguments of `session run`.
 #[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("length").required(true).args(["steps", "until"]))]
 pub struct RunArguments {
     /// Who takes part, and under which rules
     #[arg(long)]
@@ -163,7 +178,10 @@ pub struct RunArguments {
     pub dispatch: DispatchArgument,
     /// How many steps to take
     #[arg(long, value_name = "N")]
-    pub steps: u64,
+    pub steps: Option<u64>,
+    /// The boundary to stop at, wherever the session begins: the same command can be given again after it died
+    #[arg(long, value_name = "BOUNDARY")]
+    pub until: Option<u64>,
     /// Steps in a second; as fast as possible without
     #[arg(long, value_name = "HZ", value_parser = parse_rate)]
     pub rate: Option<f64>,
@@ -173,6 +191,19 @@ pub struct RunArguments {
     /// Replace the trace's file if it exists
     #[arg(long, requires = "trace")]
     pub force: bool,
+    /// Save checkpoints in this folder, which is made if it is missing: where the run stops, and as
+    /// --checkpoint-every says
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// Go on from the newest whole checkpoint of the store that fits, under an epoch never used before
+    #[arg(long, requires = "store")]
+    pub resume: bool,
+    /// Save a checkpoint at every boundary that N divides; each is told when it is durable
+    #[arg(long, value_name = "N", requires = "store")]
+    pub checkpoint_every: Option<NonZeroU64>,
+    /// How many checkpoints the store keeps [default: 3]
+    #[arg(long, value_name = "N", requires = "store")]
+    pub keep: Option<NonZeroUsize>,
 }
 
 /// Arguments of `session participant`.

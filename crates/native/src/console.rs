@@ -1,6 +1,8 @@
 //! [`Console`]: the two streams a command answers on.
 
+use std::cell::RefCell;
 use std::io::{self, ErrorKind, Write};
+use std::rc::Rc;
 
 use serde::Serialize;
 
@@ -12,18 +14,19 @@ use crate::printable::printable;
 ///
 /// A reader that closes its end early (`... | head -1`) is not an error: what is left is dropped, and the
 /// exit status still tells the verdict. Any other failure of standard output, such as a full disk, is
-/// [`ExitStatus::Io`].
+/// [`ExitStatus::Io`]. Clones speak on the same streams.
+#[derive(Clone)]
 pub struct Console {
     form: OutputArguments,
     /// The first failure of standard output that matters.
-    failure: Option<io::Error>,
+    failure: Rc<RefCell<Option<io::Error>>>,
 }
 
 impl Console {
     pub fn new(form: OutputArguments) -> Self {
         Self {
             form,
-            failure: None,
+            failure: Rc::default(),
         }
     }
 
@@ -59,7 +62,7 @@ impl Console {
 
     /// The exit status: the command's, unless its answer could not be written.
     pub fn finish(self, status: ExitStatus) -> ExitStatus {
-        match self.failure {
+        match &*self.failure.borrow() {
             Some(error) => {
                 let text = format!("wellwritten: standard output: {error}\n");
                 let _ = io::stderr().write_all(text.as_bytes());
@@ -70,7 +73,8 @@ impl Console {
     }
 
     fn write(&mut self, text: &str) {
-        if self.failure.is_some() {
+        let mut failure = self.failure.borrow_mut();
+        if failure.is_some() {
             return;
         }
         let mut stream = io::stdout().lock();
@@ -81,7 +85,7 @@ impl Console {
         if let Err(error) = written
             && error.kind() != ErrorKind::BrokenPipe
         {
-            self.failure = Some(error);
+            *failure = Some(error);
         }
     }
 }

@@ -46,6 +46,8 @@ mod publication;
 mod readable_bytes;
 mod run_error;
 mod session;
+mod store;
+mod store_command_error;
 mod trace;
 
 use std::process::ExitCode;
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
     let status = match &subject {
         Subject::Envelope(command) => envelope::run(command, &mut console),
         Subject::Session(command) => session::run(command, &mut console),
+        Subject::Store(command) => store::run(command, &mut console),
         Subject::Trace(command) => trace::run(command, &mut console),
     };
     console.finish(status).into()

@@ -1,13 +1,17 @@
 //! [`RunError`]: why a session that the command line ran did not take every step.
 
 use std::io;
+use std::path::PathBuf;
 
 use serde::Serialize;
+use wellwritten_native::OpenStoreError;
 use wellwritten_session::SessionError;
+use wellwritten_store::SelectError;
 
 use crate::arguments::ModeArgument;
 use crate::command_error::CommandError;
 use crate::exit_status::ExitStatus;
+use crate::store_command_error::{store_code, store_exit_status};
 
 /// Why a session did not take every step it was asked to, or its trace is not where it was to be.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +37,41 @@ pub enum RunError {
     /// The session did not go on.
     #[error("{0}")]
     Failed(SessionError),
+    /// The store did not open.
+    #[error("{}: {source}", folder.display())]
+    Store {
+        /// Its folder.
+        folder: PathBuf,
+        /// Why.
+        source: OpenStoreError,
+    },
+    /// The store holds checkpoints, and nobody said to go on from them.
+    #[error(
+        "{} holds {count} checkpoints, which a new session would rotate out one by one: \
+         --resume goes on from the newest, or name another folder", folder.display()
+    )]
+    StoreNotEmpty {
+        /// Its folder.
+        folder: PathBuf,
+        /// How many.
+        count: usize,
+    },
+    /// The session could not go on from a checkpoint.
+    #[error("{} cannot be resumed from: {source}", folder.display())]
+    NotResumed {
+        /// The store's folder.
+        folder: PathBuf,
+        /// Why.
+        source: Box<SessionError>,
+    },
+    /// Every step was taken, and checkpoints are missing.
+    #[error("{count} checkpoints were not saved; of the last: {message}")]
+    NotSaved {
+        /// How many.
+        count: u64,
+        /// What was said of the last.
+        message: String,
+    },
     /// The trace could not be written.
     #[error("the trace: {0}")]
     Trace(Box<CommandError>),
@@ -46,35 +85,73 @@ impl From<CommandError> for RunError {
 
 impl RunError {
     /// What the process exits with.
-    pub const fn exit_status(&self) -> ExitStatus {
+    pub fn exit_status(&self) -> ExitStatus {
         match self {
-            Self::DirectElsewhere { .. } => ExitStatus::Usage,
+            Self::DirectElsewhere { .. } | Self::StoreNotEmpty { .. } => ExitStatus::Usage,
             Self::Failed(_) => ExitStatus::NotSound,
-            Self::System { .. } | Self::NotStarted(_) | Self::Trace(_) => ExitStatus::Io,
+            Self::Store {
+                source: OpenStoreError::Store(error),
+                ..
+            } => store_exit_status(error),
+            Self::NotResumed { source, .. } => resume_exit_status(source),
+            Self::System { .. }
+            | Self::NotStarted(_)
+            | Self::Store { .. }
+            | Self::NotSaved { .. }
+            | Self::Trace(_) => ExitStatus::Io,
         }
     }
 
     /// A word for programs; a closed list.
-    pub const fn code(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             Self::DirectElsewhere { .. } => "direct-elsewhere",
             Self::System { .. } => "system",
             Self::NotStarted(_) => "not-started",
             Self::Failed(_) => "session-failed",
+            Self::Store { source, .. } => match source {
+                OpenStoreError::Store(error) => store_code(error),
+                _ => "open",
+            },
+            Self::StoreNotEmpty { .. } => "store-not-empty",
+            Self::NotResumed { source, .. } => match &**source {
+                SessionError::Select {
+                    source: SelectError::Empty,
+                } => "nothing-to-resume",
+                _ => "not-resumed",
+            },
+            Self::NotSaved { .. } => "not-saved",
             Self::Trace(error) => error.code(),
         }
     }
 
     /// Whether the trace up to there was written all the same.
     pub const fn leaves_trace(&self) -> bool {
-        matches!(self, Self::Failed(_))
+        matches!(self, Self::Failed(_) | Self::NotSaved { .. })
     }
 
-    const fn session_error(&self) -> Option<&SessionError> {
+    fn session_error(&self) -> Option<&SessionError> {
         match self {
             Self::NotStarted(error) | Self::Failed(error) => Some(error),
+            Self::NotResumed { source, .. } => Some(source),
             _ => None,
         }
+    }
+}
+
+/// What is damaged is no mistake of whoever asks; what does not fit is.
+fn resume_exit_status(error: &SessionError) -> ExitStatus {
+    match error {
+        SessionError::Select {
+            source:
+                SelectError::Empty
+                | SelectError::Incompatible { .. }
+                | SelectError::Unknown { .. }
+                | SelectError::RotatedOut { .. },
+        }
+        | SessionError::Incompatible { .. }
+        | SessionError::Identity { .. } => ExitStatus::Usage,
+        _ => ExitStatus::NotSound,
     }
 }
 

@@ -8,6 +8,11 @@ mod counter_launch;
 mod interruption;
 mod participant;
 mod run;
+mod run_report;
+mod run_store;
+mod save_log;
+mod shown_progress;
+mod stepping;
 mod trace_file;
 
 /// Runs one command to its end.
