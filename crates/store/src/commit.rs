@@ -32,6 +32,11 @@ pub struct GenerationBytes<'bytes> {
 
 /// How sure it is that a commit survives a crash of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all_fields = "camelCase", deny_unknown_fields)
+)]
 pub enum Certainty {
     /// It does.
     Durable,
@@ -54,6 +59,11 @@ impl Certainty {
 
 /// A generation is committed: the store manifest lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "camelCase", deny_unknown_fields)
+)]
 pub struct Committed {
     /// Its record.
     pub generation: GenerationInfo,
@@ -66,6 +76,11 @@ pub struct Committed {
 
 /// What [`Store::prune`](crate::Store::prune) did.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "camelCase", deny_unknown_fields)
+)]
 pub struct Pruned {
     /// The generations that are no longer there: abandoned ones, then those of the timeline, each oldest first.
     pub dropped: Vec<Id>,
@@ -76,6 +91,11 @@ pub struct Pruned {
 /// The step of the commit order at which something failed, in that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "camelCase")
+)]
 pub enum CommitStep {
     /// Settling what an earlier failure left open.
     Settle,
@@ -122,6 +142,11 @@ impl fmt::Display for CommitStep {
 /// generation is lost, and the next commit works as soon as the cause is gone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all_fields = "camelCase", deny_unknown_fields)
+)]
 pub enum CommitError {
     /// A generation of that id is committed, or its file was found without a manifest and is kept. Nothing
     /// was written. Retry under a new id.
@@ -172,12 +197,14 @@ pub enum CommitError {
     #[error("a store keeps at least 1 generation, {keep_generations} were to be kept")]
     KeepGenerations {
         /// The refused number.
+        #[cfg_attr(feature = "wire", serde(with = "crate::decimal"))]
         keep_generations: usize,
     },
     /// As many generations are pinned as may be. Nothing was written. Unpin one first.
     #[error("{limit} generations are pinned, and no more can be")]
     TooManyPinned {
         /// [`PINNED_GENERATIONS`](crate::PINNED_GENERATIONS).
+        #[cfg_attr(feature = "wire", serde(with = "crate::decimal"))]
         limit: usize,
     },
     /// The medium failed before the commit point: not committed.
@@ -197,10 +224,12 @@ pub enum CommitError {
         /// Where.
         step: CommitStep,
         /// How many bytes were written.
+        #[cfg_attr(feature = "wire", serde(with = "crate::decimal"))]
         written_bytes: u64,
         /// Their digest.
         written: Digest,
         /// How many were read.
+        #[cfg_attr(feature = "wire", serde(with = "crate::decimal"))]
         found_bytes: u64,
         /// Their digest.
         found: Digest,
@@ -210,8 +239,10 @@ pub enum CommitError {
     #[error("{count} leftover files cannot be removed (at most {limit} may wait): {source}")]
     LeftoversRemain {
         /// How many there are.
+        #[cfg_attr(feature = "wire", serde(with = "crate::decimal"))]
         count: usize,
         /// How many there may be.
+        #[cfg_attr(feature = "wire", serde(with = "crate::decimal"))]
         limit: usize,
         /// Why the last of them stayed.
         source: MediumError,

@@ -9,6 +9,11 @@ use crate::record_field::RecordField;
 /// The first thing wrong with the bytes of a listed generation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all_fields = "camelCase", deny_unknown_fields)
+)]
 pub enum Damage {
     /// Its file is gone.
     #[error("its file `{file}` is gone")]
@@ -26,8 +31,10 @@ pub enum Damage {
     #[error("it has {found_bytes} bytes, {committed_bytes} were committed")]
     Length {
         /// Length as committed.
+        #[cfg_attr(feature = "wire", serde(with = "crate::decimal"))]
         committed_bytes: u64,
         /// Length as found.
+        #[cfg_attr(feature = "wire", serde(with = "crate::decimal"))]
         found_bytes: u64,
     },
     /// It has other bytes than were committed.
@@ -58,6 +65,11 @@ pub enum Damage {
 
 /// A generation that was passed over, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "camelCase", deny_unknown_fields)
+)]
 pub struct DamagedGeneration {
     /// The generation.
     pub checkpoint_id: Id,

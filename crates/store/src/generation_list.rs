@@ -9,6 +9,11 @@ use crate::generation_info::GenerationInfo;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Deserialize),
+    serde(deny_unknown_fields)
+)]
 pub struct GenerationList {
     /// Every generation, oldest commit first.
     pub generations: Vec<ListedGeneration>,
@@ -24,6 +29,11 @@ pub struct GenerationList {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Deserialize),
+    serde(deny_unknown_fields)
+)]
 pub struct ListedGeneration {
     /// Its record.
     pub info: GenerationInfo,

@@ -68,6 +68,8 @@
 
 mod commit;
 mod damage;
+#[cfg(feature = "wire")]
+mod decimal;
 mod envelope_fault;
 mod envelope_words;
 mod epoch_history;
@@ -94,6 +96,8 @@ mod store_medium;
 mod store_reader;
 mod store_request;
 mod store_route;
+#[cfg(feature = "wire")]
+pub mod store_wire;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod verify_report;

@@ -7,6 +7,11 @@
 /// names the file, so that they need not ask which one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all_fields = "camelCase", deny_unknown_fields)
+)]
 pub enum MediumError {
     /// No file of that name. Nothing changed; retrying makes sense only after it is written.
     #[error("there is no file `{file}`")]
@@ -26,8 +31,10 @@ pub enum MediumError {
         /// The file.
         file: String,
         /// How many bytes were to be written.
+        #[cfg_attr(feature = "wire", serde(with = "crate::decimal"))]
         requested_bytes: u64,
         /// How many bytes the medium says were free, where it can tell.
+        #[cfg_attr(feature = "wire", serde(with = "crate::decimal::optional"))]
         available_bytes: Option<u64>,
     },
     /// The medium took fewer bytes than it was given, or reported an impossible count. The file is
@@ -37,8 +44,10 @@ pub enum MediumError {
         /// The file.
         file: String,
         /// How many bytes were to be written.
+        #[cfg_attr(feature = "wire", serde(with = "crate::decimal"))]
         requested_bytes: u64,
         /// How many the medium reported as written.
+        #[cfg_attr(feature = "wire", serde(with = "crate::decimal"))]
         written_bytes: u64,
     },
     /// Someone else has this file or store open exclusively. Nothing changed; retry later.
@@ -86,6 +95,11 @@ impl MediumError {
 /// Why a store could not be locked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all_fields = "camelCase", deny_unknown_fields)
+)]
 pub enum LockError {
     /// Another opener holds the store. Nothing changed. Retry when it closes, or open read-only.
     #[error("the store is owned by another {owner}; close it there, or open this one read-only")]

@@ -11,6 +11,11 @@ use crate::store_route::StoreGone;
 /// What a restore asks for. The default takes the newest generation, whatever it is, and falls back to
 /// none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "camelCase", deny_unknown_fields)
+)]
 pub struct Selection {
     /// This generation, or the newest that `filter` lets through. A named one may lie in a future that
     /// was abandoned; the newest never does.
@@ -23,6 +28,11 @@ pub struct Selection {
 
 /// What a generation must be of to be taken; `None` lets anything through.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "camelCase", deny_unknown_fields)
+)]
 pub struct GenerationFilter {
     /// The session.
     pub session_id: Option<Id>,
@@ -71,6 +81,11 @@ impl GenerationFilter {
 
 /// The field that keeps a generation from being taken, and both values.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "camelCase", deny_unknown_fields)
+)]
 pub struct Mismatch {
     /// The generation.
     pub checkpoint_id: Id,
@@ -98,6 +113,11 @@ pub struct Selected {
 /// No generation was taken. Nothing changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all_fields = "camelCase", deny_unknown_fields)
+)]
 pub enum SelectError {
     /// The store lists no such generation; retry with one that it lists.
     #[error("the store has no generation `{checkpoint_id}`")]

@@ -12,11 +12,17 @@ use crate::store_route::StoreGone;
 /// A store did not open. Nothing in it changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all_fields = "camelCase", deny_unknown_fields)
+)]
 pub enum StoreError {
     /// The configuration makes no sense; the caller is at fault.
     #[error("a store keeps at least 1 generation, keep_generations is {keep_generations}")]
     KeepGenerations {
         /// The refused number.
+        #[cfg_attr(feature = "wire", serde(with = "crate::decimal"))]
         keep_generations: usize,
     },
     /// Someone else owns the store, or it cannot be locked. Retry when they close it, or open read-only.
@@ -45,8 +51,10 @@ pub enum StoreError {
     )]
     TooManyUnlisted {
         /// How many there are.
+        #[cfg_attr(feature = "wire", serde(with = "crate::decimal"))]
         count: usize,
         /// [`UNLISTED_IDS`](crate::UNLISTED_IDS).
+        #[cfg_attr(feature = "wire", serde(with = "crate::decimal"))]
         limit: usize,
     },
     /// The manifest was there when it was last read and is gone. The store is not taken as empty.
@@ -84,6 +92,11 @@ impl StoreError {
 /// A generation was not read. Nothing changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all_fields = "camelCase", deny_unknown_fields)
+)]
 pub enum ReadError {
     /// The store lists no such generation.
     #[error("the store has no generation `{checkpoint_id}`")]
@@ -120,6 +133,11 @@ pub enum ReadError {
 /// It is unknown how full the medium is. Nothing changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all_fields = "camelCase", deny_unknown_fields)
+)]
 pub enum UsageError {
     /// The medium could not say.
     #[error(transparent)]
@@ -133,6 +151,11 @@ pub enum UsageError {
 /// [`CommitError::OutcomeUnknown`] or [`CommitError::Gone`] says that it may be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all_fields = "camelCase", deny_unknown_fields)
+)]
 pub enum ImportError {
     /// The bytes are not a whole envelope. Importing the same bytes fails again.
     #[error("what was to be imported is not a whole envelope: {source}")]

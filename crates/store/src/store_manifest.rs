@@ -78,6 +78,11 @@ struct ManifestFile {
 /// The rule that bytes break which should be a store manifest. Retrying the same bytes fails again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all_fields = "camelCase", deny_unknown_fields)
+)]
 pub enum ManifestFault {
     /// Not strict JSON.
     #[error("it is not strict JSON: {message}")]
@@ -89,6 +94,7 @@ pub enum ManifestFault {
     #[error("it is not canonical JSON; the spelling differs at byte {offset}")]
     NotCanonical {
         /// The first byte that differs.
+        #[cfg_attr(feature = "wire", serde(with = "crate::decimal"))]
         offset: usize,
     },
     /// Written by a later version of this software.

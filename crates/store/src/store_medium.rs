@@ -15,10 +15,17 @@ pub struct FileEntry {
 
 /// How full a medium is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "camelCase", deny_unknown_fields)
+)]
 pub struct Usage {
     /// Bytes in use (for a browser: by the whole origin).
+    #[cfg_attr(feature = "wire", serde(with = "crate::decimal"))]
     pub used_bytes: u64,
     /// Bytes that may be in use at most, where the medium knows a limit.
+    #[cfg_attr(feature = "wire", serde(with = "crate::decimal::optional"))]
     pub quota_bytes: Option<u64>,
 }
 

@@ -17,6 +17,11 @@ use crate::verify_report::VerifyReport;
 
 /// What became of a save whose answer was lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all_fields = "camelCase", deny_unknown_fields)
+)]
 pub enum Resolution {
     /// It committed and is listed.
     Committed(Box<GenerationInfo>),

@@ -10,6 +10,11 @@ use crate::damage::Damage;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Deserialize),
+    serde(deny_unknown_fields)
+)]
 pub struct VerifyReport {
     /// The generation.
     #[cfg_attr(feature = "typescript", tsify(type = "string"))]
@@ -32,6 +37,11 @@ pub struct VerifyReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Deserialize),
+    serde(deny_unknown_fields)
+)]
 pub struct DamageReport {
     /// Its kind.
     pub kind: DamageKind,
@@ -44,6 +54,7 @@ pub struct DamageReport {
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 #[non_exhaustive]
+#[cfg_attr(feature = "wire", derive(serde::Deserialize))]
 pub enum DamageKind {
     /// The file is gone.
     Missing,
