@@ -6,6 +6,8 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use futures::future::{Either, select};
+use rustix::process::Signal;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::LocalSet;
 use wellwritten_native::{Launcher, TokioClock};
 use wellwritten_session::{
@@ -61,6 +63,14 @@ fn host(
     LocalSet::new().block_on(&runtime, running)
 }
 
+/// A file that would grow beyond the user's limit is then an error of writing it, and not the end of this process. Where the
+/// system lets nobody hear of it, it stays that.
+fn survive_the_limit_of_files() {
+    let beyond_limit = SignalKind::from_raw(Signal::XFSZ.as_raw());
+    // Hearing of it once makes it harmless for good.
+    drop(signal(beyond_limit));
+}
+
 /// Begins what may be refused first, the trace's file and the store, and gives the file its name last.
 async fn attempt(
     arguments: &RunArguments,
@@ -69,6 +79,7 @@ async fn attempt(
     came: &mut Came,
 ) -> Result<(), RunError> {
     let interruption = Interruption::listen().map_err(system("Ctrl-C cannot be heard"))?;
+    survive_the_limit_of_files();
     let create = |path| TraceFile::create(path, arguments.force);
     let trace = arguments.trace.as_deref().map(create).transpose()?;
     let store = RunStore::open(arguments, console, came).await?;

@@ -62,6 +62,10 @@ fn every_key_of_every_answer_is_documented() {
     }
     let trace = folder.file("trace.jsonl");
     let trace = trace.to_str().unwrap();
+    let store = folder.file("store");
+    let store = store.to_str().unwrap();
+    let exported = folder.file("exported");
+    let exported = exported.to_str().unwrap();
     let session = ["--json", "session", "run", "--composition", "counter"];
     let compare = ["--json", "trace", "compare"];
     for arguments in [
@@ -71,6 +75,27 @@ fn every_key_of_every_answer_is_documented() {
             &["--steps", "2", "--mode", "thread", "--transport", "direct"],
         ]
         .concat(),
+        [&session[..], &["--steps", "2", "--store", store]].concat(),
+        [
+            &session[..],
+            &["--steps", "2", "--store", store, "--resume"],
+        ]
+        .concat(),
+        vec!["--json", "store", "ls", store],
+        vec!["--json", "store", "verify", store],
+        vec![
+            "--json",
+            "store",
+            "export",
+            store,
+            "ckpt-e1-2",
+            "-o",
+            exported,
+        ],
+        vec!["--json", "store", "import", store, exported, damaged],
+        vec!["--json", "store", "pin", store, "ckpt-e1-2"],
+        vec!["--json", "store", "prune", store, "--keep", "1"],
+        vec!["--json", "store", "ls", "/nowhere"],
         [&compare[..], &[trace, trace]].concat(),
         [&compare[..], &[trace, "missing"]].concat(),
     ] {

@@ -218,7 +218,7 @@ fn a_panic_is_told_to_everyone_who_waits_and_to_everyone_who_asks_later() {
         let saves = join_all(saves);
         let ((all_saved, looked), ()) =
             futures::join!(async { futures::join!(saves, looking) }, async {
-                drop(gate)
+                drop(gate);
             });
         let words = "the store is gone: its thread panicked: the disk caught fire";
         for refused in all_saved {
