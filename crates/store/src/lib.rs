@@ -101,6 +101,7 @@ pub mod store_wire;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod verify_report;
+mod writer;
 
 pub use commit::{Certainty, CommitError, CommitStep, Committed, GenerationBytes, Pruned};
 pub use damage::{Damage, DamagedGeneration};
@@ -131,3 +132,7 @@ pub use store_reader::{Resolution, StoreReader};
 pub use store_request::{StoreReply, StoreRequest};
 pub use store_route::{StoreGone, StoreRoute};
 pub use verify_report::{DamageKind, DamageReport, VerifyReport};
+pub use writer::{
+    SaveKind, SaveRefusal, SaveSlot, SaveTicket, Writer, WriterConfig, WriterConfigError,
+    WriterEvent, WriterStatistics,
+};
