@@ -1,5 +1,7 @@
 //! Oracle: what a person would expect of a bounded queue, said step by step.
 
+use std::cell::RefCell;
+use std::pin::pin;
 use std::rc::Rc;
 
 use futures::executor::block_on;
@@ -7,11 +9,11 @@ use futures::future::{pending, ready};
 use wellwritten_envelope::Id;
 use wellwritten_store::testing::{SampleGeneration, SimulatedMedium};
 use wellwritten_store::{
-    Resolution, SaveKind, SaveOutcome, SaveRefusal, Store, StoreClient, StoreConfig, Writer,
-    WriterConfig, WriterConfigError, WriterStatistics,
+    Committed, Resolution, SaveKind, SaveOutcome, SaveRefusal, Store, StoreClient, StoreConfig,
+    Writer, WriterConfig, WriterConfigError, WriterStatistics,
 };
 
-use crate::controlled_route::{Answer, ControlledRoute, generation};
+use crate::controlled_route::{Answer, ControlledRoute, committed, generation};
 use crate::stage::{Stage, capture, id, poll_once, words};
 
 const MIB: u64 = 1 << 20;
@@ -21,7 +23,7 @@ fn a_save_is_queued_then_committed_and_can_be_read() {
     let medium = SimulatedMedium::new();
     let (store, _) = block_on(Store::open(medium.clone(), StoreConfig::default())).unwrap();
     let client = StoreClient::local(store);
-    let told = Rc::new(std::cell::RefCell::new(Vec::new()));
+    let told = Rc::new(RefCell::new(Vec::new()));
     let observer = {
         let told = Rc::clone(&told);
         Rc::new(move |event| told.borrow_mut().push(words(&event)))
@@ -191,9 +193,9 @@ fn what_the_store_says_is_what_became_of_the_save() {
     let gone = message(outcome_of("a", &[Answer::Gone]));
     assert_eq!(gone, "reply lost: the store is gone: the test ended it");
     // It answers about another checkpoint.
-    let other = wellwritten_store::Committed {
+    let other = Committed {
         generation: generation(&id("z")),
-        ..crate::controlled_route::committed(&id("z"))
+        ..committed(&id("z"))
     };
     let lies = message(outcome_of("b", &[Answer::saved(Ok(other))]));
     assert_eq!(
@@ -234,7 +236,7 @@ fn closing_waits_for_what_is_under_way() {
     stage.save(SaveKind::Durable, "b", 10).unwrap();
     let slot = stage.writer.reserve(SaveKind::Durable, 0).unwrap_err();
     assert_eq!(slot, SaveRefusal::Full { capacity: 2 });
-    let mut close = std::pin::pin!(stage.writer.close(pending()));
+    let mut close = pin!(stage.writer.close(pending()));
     assert!(poll_once(close.as_mut()).is_pending());
     stage.route.commit();
     assert!(poll_once(close.as_mut()).is_pending());

@@ -1,6 +1,7 @@
 //! A way to a store that a test answers itself.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
@@ -37,8 +38,9 @@ struct Heard {
     resolves: Vec<Id>,
     /// The addresses of the payloads' bytes.
     payload_addresses: Vec<*const u8>,
-    /// Answers to the requests that are held; `None` until the test gives one.
-    held: Vec<Held>,
+    /// The requests that have no answer yet, by the order in which they came.
+    held: BTreeMap<usize, Held>,
+    next: usize,
 }
 
 struct Held {
@@ -51,16 +53,14 @@ struct Held {
 #[derive(Default)]
 pub struct ControlledRoute {
     heard: RefCell<Heard>,
+    /// Whether nobody is woken by an answer: a fault that a test must notice.
+    pub wakes_nobody: Cell<bool>,
 }
 
 impl ControlledRoute {
     pub fn saves(&self) -> Vec<String> {
-        self.heard
-            .borrow()
-            .saves
-            .iter()
-            .map(Id::to_string)
-            .collect()
+        let heard = self.heard.borrow();
+        heard.saves.iter().map(Id::to_string).collect()
     }
 
     pub fn resolves(&self) -> Vec<String> {
@@ -72,20 +72,22 @@ impl ControlledRoute {
         self.heard.borrow().payload_addresses.clone()
     }
 
-    /// The checkpoint that the store is being asked about, if any.
+    /// The checkpoint of the oldest request that the test has not answered.
     pub fn held(&self) -> Option<Id> {
         let heard = self.heard.borrow();
-        heard.held.last().map(|held| held.checkpoint_id.clone())
+        let mut unanswered = heard.held.values().filter(|held| held.answer.is_none());
+        unanswered.next().map(|held| held.checkpoint_id.clone())
     }
 
-    /// Answers the request that is held.
+    /// Answers that request.
     pub fn answer(&self, answer: Answer) {
         let mut heard = self.heard.borrow_mut();
-        let held = heard.held.last_mut().expect("a request is held");
+        let mut unanswered = heard.held.values_mut().filter(|held| held.answer.is_none());
+        let held = unanswered.next().expect("a request is held");
         held.answer = Some(answer);
         let waker = held.waker.take();
         drop(heard);
-        if let Some(waker) = waker {
+        if let Some(waker) = waker.filter(|_| !self.wakes_nobody.get()) {
             waker.wake();
         }
     }
@@ -95,43 +97,47 @@ impl ControlledRoute {
         self.answer(Answer::saved(Ok(committed(&checkpoint_id))));
     }
 
-    fn hear(&self, request: &StoreRequest) -> Id {
-        let mut heard = self.heard.borrow_mut();
+    fn hear(&self, request: &StoreRequest) -> usize {
+        let heard = &mut *self.heard.borrow_mut();
         let checkpoint_id = match request {
             StoreRequest::Save(SaveRequest { manifest, payloads }) => {
                 heard.saves.push(manifest.checkpoint_id.clone());
                 let bytes = payloads.iter().map(|(_, bytes)| (**bytes).as_ref());
                 heard.payload_addresses.extend(bytes.map(<[u8]>::as_ptr));
-                manifest.checkpoint_id.clone()
+                &manifest.checkpoint_id
             }
             StoreRequest::Resolve { checkpoint_id } => {
                 heard.resolves.push(checkpoint_id.clone());
-                checkpoint_id.clone()
+                checkpoint_id
             }
             other => panic!("the writer asks for nothing else: {other:?}"),
         };
-        heard.held.push(Held {
+        let held = Held {
             checkpoint_id: checkpoint_id.clone(),
             answer: None,
             waker: None,
-        });
-        checkpoint_id
+        };
+        let number = heard.next;
+        heard.next += 1;
+        heard.held.insert(number, held);
+        number
     }
 }
 
 #[async_trait(?Send)]
 impl StoreRoute for ControlledRoute {
     async fn call(&self, request: StoreRequest) -> Result<StoreReply, StoreGone> {
-        let _held = Forget(self, self.hear(&request));
+        let held = Holding(self, self.hear(&request));
         let answer = poll_fn(|context| {
             let mut heard = self.heard.borrow_mut();
-            let held = heard.held.last_mut().expect("it is held until answered");
+            let held = heard.held.get_mut(&held.1).expect("it is held");
             if held.answer.is_none() {
                 held.waker = Some(context.waker().clone());
             }
             held.answer.take().map_or(Poll::Pending, Poll::Ready)
         })
         .await;
+        drop(held);
         match answer {
             Answer::Reply(reply) => Ok(*reply),
             Answer::Gone => Err(StoreGone {
@@ -143,16 +149,12 @@ impl StoreRoute for ControlledRoute {
     }
 }
 
-/// Holds a request no longer, however its call ends.
-struct Forget<'route>(&'route ControlledRoute, Id);
+/// A request that is held; no longer, once its call ended or was dropped.
+struct Holding<'route>(&'route ControlledRoute, usize);
 
-impl Drop for Forget<'_> {
+impl Drop for Holding<'_> {
     fn drop(&mut self) {
-        self.0
-            .heard
-            .borrow_mut()
-            .held
-            .retain(|held| held.checkpoint_id != self.1);
+        self.0.heard.borrow_mut().held.remove(&self.1);
     }
 }
 

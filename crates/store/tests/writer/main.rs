@@ -2,6 +2,13 @@
 //! waits do.
 
 mod behaviour;
+mod calling_back;
 mod controlled_route;
+mod lying_stores;
+mod model;
+mod random;
+mod random_sequences;
 mod stage;
 mod taking_over;
+mod traps;
+mod waiting;

@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::pin::pin;
 use std::rc::Rc;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, LazyLock, Weak};
 use std::task::{Context, Poll, Waker};
 
-use wellwritten_envelope::Id;
+use wellwritten_envelope::{Id, Manifest};
 use wellwritten_store::testing::SampleGeneration;
 use wellwritten_store::{
     PayloadBytes, SaveKind, SaveOutcome, SaveRefusal, SaveRequest, SaveTicket, StoreClient, Writer,
@@ -21,11 +21,16 @@ pub fn id(text: &str) -> Id {
 
 /// A capture named `name` with one payload of `length` bytes, and a way to see whether anyone still holds it.
 pub fn capture(name: &str, length: usize) -> (SaveRequest, Weak<Vec<u8>>) {
+    static SAMPLE: LazyLock<Manifest> =
+        LazyLock::new(|| SampleGeneration::new("sample", "e1", 10).manifest);
     let bytes = Arc::new(vec![7_u8; length]);
     let held = Arc::downgrade(&bytes);
     let bytes: PayloadBytes = bytes;
     let request = SaveRequest {
-        manifest: SampleGeneration::new(name, "e1", 10).manifest,
+        manifest: Manifest {
+            checkpoint_id: id(name),
+            ..SAMPLE.clone()
+        },
         payloads: vec![(id("world"), bytes)],
     };
     (request, held)
