@@ -55,6 +55,8 @@ pub enum SyncIgnored {
     DirectoryAfterRenameTo(String),
     /// The `sync_dir` that follows nothing: the one with which a store is opened.
     DirectoryAtOpening,
+    /// The call with this number (from 0), which is a sync.
+    Number(usize),
 }
 
 /// A file's content: what is visible, and whether a crash may leave something else.
@@ -263,6 +265,7 @@ impl SimulatedMedium {
                 .is_some_and(|before| {
                     matches!(&disk.operations[before], Operation::RenameOver(_, to) if to.ends_with(ending.as_str()))
                 }),
+            (Some(SyncIgnored::Number(number)), _) => *number == last,
             (Some(SyncIgnored::DirectoryAtOpening), Operation::SyncDir) => {
                 last == 1 && matches!(&disk.operations[0], Operation::Read(_))
             }
