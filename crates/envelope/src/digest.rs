@@ -77,7 +77,7 @@ impl Digest {
     /// BLAKE3 of `bytes`.
     #[must_use]
     pub fn blake3(bytes: &[u8]) -> Self {
-        #[cfg(test)]
+        #[cfg(any(test, feature = "testing"))]
         crate::hashed_bytes::count(bytes.len());
         Self(*blake3::hash(bytes).as_bytes())
     }
@@ -95,7 +95,7 @@ impl Digest {
     /// SHA-256 of `bytes`.
     #[must_use]
     pub fn sha256(bytes: &[u8]) -> Self {
-        #[cfg(test)]
+        #[cfg(any(test, feature = "testing"))]
         crate::hashed_bytes::count(bytes.len());
         Self(sha2::Sha256::digest(bytes).into())
     }
@@ -165,7 +165,7 @@ impl Sha256State {
     }
 
     pub(crate) fn update(&mut self, bytes: &[u8]) {
-        #[cfg(test)]
+        #[cfg(any(test, feature = "testing"))]
         crate::hashed_bytes::count(bytes.len());
         self.0.update(bytes);
     }
@@ -195,7 +195,7 @@ impl DigestState {
         match self {
             Self::Sha256(state) => state.update(bytes),
             Self::Blake3(state) => {
-                #[cfg(test)]
+                #[cfg(any(test, feature = "testing"))]
                 crate::hashed_bytes::count(bytes.len());
                 state.update(bytes);
             }

@@ -1,4 +1,4 @@
-//! How many bytes this thread has hashed: only tests count.
+//! How many bytes this thread has hashed: only tests count, those of other crates with the feature `testing`.
 
 use std::cell::Cell;
 
@@ -10,6 +10,14 @@ pub(crate) fn count(bytes: usize) {
     HASHED.set(HASHED.get() + bytes);
 }
 
+/// How many bytes this thread has hashed so far, under either function.
+#[cfg(feature = "testing")]
+#[must_use]
+pub fn hashed_bytes() -> usize {
+    HASHED.get()
+}
+
+#[cfg(test)]
 mod tests {
     //! Oracle: the specification's count. Version 2 hashes each payload byte once and the head once; version 1 hashes
     //! each payload byte once more for the footer. Decoding in memory lends the caller's own bytes.
@@ -20,8 +28,8 @@ mod tests {
 
     use super::HASHED;
     use crate::{
-        Digest, EnvelopeVersion, Id, Manifest, copy_payload, decode, describe, encode, read_head,
-        verify, write_from_sources, write_seekable,
+        Digest, EnvelopeVersion, Id, Manifest, copy_payload, decode, describe, encode,
+        encode_parts, read_head, verify, write_from_sources, write_seekable,
     };
 
     /// How many bytes `work` hashes.
@@ -76,6 +84,18 @@ mod tests {
                 .map(|(name, bytes)| (name.clone(), &bytes[..]))
                 .collect();
             let (file, hashed) = hashed_by(|| encode(&manifest, &views).unwrap());
+            let (parts, hashed_in_parts) = hashed_by(|| encode_parts(&manifest, &views).unwrap());
+            assert_eq!(hashed_in_parts, hashed);
+            assert_eq!(parts.in_order().concat(), file);
+            assert_eq!(parts.byte_length(), file.len() as u64);
+            assert!(
+                parts
+                    .in_order()
+                    .iter()
+                    .any(|part| part.as_ptr() == views[0].1.as_ptr())
+            );
+            let whole = hashed_by(|| Digest::blake3_of_parts(&parts.in_order()));
+            assert_eq!(whole, (Digest::blake3(&file), file.len()));
             let envelope = decode(&file).unwrap();
             let head = usize::try_from(envelope.payloads[0].offset).unwrap();
             let padding = match version {

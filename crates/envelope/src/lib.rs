@@ -106,7 +106,7 @@ mod envelope_version;
 mod error;
 mod file_bytes;
 mod from_json;
-#[cfg(test)]
+#[cfg(any(test, feature = "testing"))]
 mod hashed_bytes;
 mod heap_sort;
 mod id;
@@ -152,6 +152,8 @@ pub use encode::{
 pub use envelope_version::{EnvelopeVersion, UnknownVersion};
 pub use error::{EnvelopeError, EnvelopeRule};
 pub use from_json::{JsonShapeError, from_json};
+#[cfg(feature = "testing")]
+pub use hashed_bytes::hashed_bytes;
 pub use id::{Id, IdError};
 pub use manifest::{
     AgentEntry, Compatibility, CoordinatorEntry, EnvironmentEntry, EventWatermarks, ExecutorEntry,

@@ -225,6 +225,71 @@ fn a_digest_that_fits_does_not_excuse_a_broken_rule() {
 }
 
 #[test]
+fn pins_are_listed_sorted_and_few_and_are_not_written_where_there_are_none() {
+    let mut pinned = manifest();
+    for name in ["c-1", "b.x"] {
+        pinned.set_pinned(&id(name), true);
+        pinned.set_pinned(&id(name), true);
+    }
+    let value: Value = serde_json::from_slice(&pinned.encode()).unwrap();
+    assert_eq!(value["pinned"], json!(["b.x", "c-1"]));
+    assert_eq!(StoreManifest::decode(&pinned.encode()), Ok(pinned.clone()));
+    for name in ["c-1", "b.x", "b.x"] {
+        pinned.set_pinned(&id(name), false);
+    }
+    assert_eq!(
+        pinned.encode(),
+        manifest().encode(),
+        "as before there were pins"
+    );
+    for wrong in [
+        json!(["c-1", "b.x"]),
+        json!(["b.x", "b.x"]),
+        json!(["a"]),
+        json!(["unheard-of"]),
+    ] {
+        let bytes = forged(|value| value["pinned"] = wrong.clone());
+        assert_eq!(
+            StoreManifest::decode(&bytes),
+            Err(ManifestFault::Pinned),
+            "{wrong}"
+        );
+    }
+    // Nothing is spelled as nothing: one content, one spelling.
+    let bytes = forged(|value| value["pinned"] = json!([]));
+    assert!(matches!(
+        StoreManifest::decode(&bytes),
+        Err(ManifestFault::NotCanonical { .. })
+    ));
+    let with_pins = |count: usize| {
+        let mut manifest = StoreManifest::default();
+        for number in 0..count {
+            manifest.add_foreign(generation(&format!("g{number:03}")));
+        }
+        manifest.encode()
+    };
+    assert!(StoreManifest::decode(&with_pins(PINNED_GENERATIONS)).is_ok());
+    assert_eq!(
+        StoreManifest::decode(&with_pins(PINNED_GENERATIONS + 1)),
+        Err(ManifestFault::Pinned)
+    );
+}
+
+#[test]
+fn a_manifest_of_before_there_were_pins_is_read() {
+    let bytes = br#"{"continues":["a"],"digest":"DIGEST","epochs":[{"lastOrdinal":"1","stem":"e"}],"generations":[{"boundary":"3","byteLength":"7","checkpointId":"a","compatibilityDigest":"COMPATIBILITY","envelopeDigest":"ENVELOPE","episodeId":"episode-1","epoch":"e1","file":"a.flysess","sessionId":"demo"}],"highWater":"a","resumedFrom":null,"retired":[],"stateFormatId":"flysess-1","storeManifestVersion":1,"unlisted":[]}"#;
+    let text = std::str::from_utf8(bytes)
+        .unwrap()
+        .replace("COMPATIBILITY", &Digest::blake3(b"c").to_string())
+        .replace("ENVELOPE", &Digest::blake3(b"e").to_string());
+    let body = text.replace(r#""digest":"DIGEST","#, "");
+    let digest = Digest::blake3(body.as_bytes()).to_string();
+    let read = StoreManifest::decode(text.replace("DIGEST", &digest).as_bytes()).unwrap();
+    assert_eq!(read.high_water().unwrap().boundary, U64(3));
+    assert_eq!(read.pinned(), []);
+}
+
+#[test]
 fn another_spelling_of_the_same_content_is_refused() {
     let text = String::from_utf8(manifest().encode()).unwrap();
     for (other, why) in [
@@ -254,16 +319,18 @@ fn retired_ids_are_the_newest_and_no_more_than_the_limit() {
     assert_eq!(manifest.high_water().unwrap().checkpoint_id, id("g99"));
 }
 
-/// `generations`, oldest first; abandoned ones with a star.
+/// `generations`, oldest first; pinned ones with an exclamation mark, abandoned ones with a star.
 fn shown(manifest: &StoreManifest) -> String {
     let timeline = manifest.timeline();
     let mark = |generation: &GenerationInfo| {
+        let id = &generation.checkpoint_id;
+        let pin = if manifest.is_pinned(id) { "!" } else { "" };
         let star = if timeline.contains(&generation) {
             ""
         } else {
             "*"
         };
-        format!("{}{star}", generation.checkpoint_id)
+        format!("{id}{pin}{star}")
     };
     let marked: Vec<_> = manifest.generations().iter().map(mark).collect();
     marked.join(" ")
@@ -307,6 +374,90 @@ fn abandonment_follows_the_line_and_rotation_drops_it_first() {
     manifest.add(generation("k"), 1);
     assert_eq!(shown(&manifest), "k");
     assert_eq!(manifest.resumed_from, None);
+    assert_eq!(
+        StoreManifest::decode(&manifest.encode()).as_ref(),
+        Ok(&manifest)
+    );
+}
+
+fn names(dropped: &[GenerationInfo]) -> Vec<&str> {
+    let names = dropped
+        .iter()
+        .map(|generation| generation.checkpoint_id.as_str());
+    names.collect()
+}
+
+#[test]
+fn pinned_generations_are_not_counted_and_never_dropped() {
+    let mut manifest = StoreManifest::default();
+    for name in ["a", "b", "c"] {
+        manifest.add(generation(name), 9);
+    }
+    manifest.resume(&id("b"));
+    manifest.set_pinned(&id("c"), true);
+    manifest.set_pinned(&id("a"), true);
+    assert_eq!(shown(&manifest), "a! b c!*");
+    let dropped = manifest.add(generation("d"), 2);
+    assert_eq!(
+        (names(&dropped), shown(&manifest).as_str()),
+        (vec![], "a! b c!* d")
+    );
+    let dropped = manifest.add(generation("e"), 2);
+    assert_eq!(names(&dropped), ["d"], "not the one resumed from");
+    assert_eq!(shown(&manifest), "a! b c!* e");
+    let dropped = manifest.add(generation("f"), 1);
+    assert_eq!(names(&dropped), ["e", "b"], "that one last");
+    assert_eq!(shown(&manifest), "a! c!* f");
+    manifest.set_pinned(&id("c"), false);
+    let dropped = manifest.add(generation("g"), 2);
+    assert_eq!(names(&dropped), ["c"]);
+    assert_eq!(shown(&manifest), "a! f g");
+    assert_eq!(
+        StoreManifest::decode(&manifest.encode()).as_ref(),
+        Ok(&manifest)
+    );
+}
+
+#[test]
+fn pruning_drops_what_is_worth_least_and_spares_what_a_session_stands_on() {
+    let mut manifest = StoreManifest::default();
+    for name in ["a", "b", "c", "d"] {
+        manifest.add(generation(name), 9);
+    }
+    manifest.resume(&id("b"));
+    manifest.add(generation("e"), 9);
+    manifest.add(generation("f"), 9);
+    manifest.set_pinned(&id("a"), true);
+    assert_eq!(shown(&manifest), "a! b c* d* e f");
+    assert_eq!(names(&manifest.prune(5)), Vec::<&str>::new());
+    assert_eq!(names(&manifest.prune(4)), ["c"]);
+    assert_eq!(names(&manifest.prune(1)), ["d", "e"]);
+    assert_eq!(shown(&manifest), "a! b f");
+    assert_eq!(manifest.resumed_from(), Some(&id("b")));
+    assert_eq!(names(&manifest.prune(1)), Vec::<&str>::new());
+    assert_eq!(
+        StoreManifest::decode(&manifest.encode()).as_ref(),
+        Ok(&manifest)
+    );
+}
+
+#[test]
+fn what_comes_from_elsewhere_is_pinned_and_beside_the_timeline() {
+    let mut manifest = StoreManifest::default();
+    manifest.add_foreign(generation("x"));
+    assert_eq!(
+        shown(&manifest),
+        "x!",
+        "the timeline of a store that was empty"
+    );
+    manifest.add(generation("a"), 1);
+    manifest.add_foreign(generation("y"));
+    assert_eq!(shown(&manifest), "x! a y!*");
+    manifest.add(generation("b"), 1);
+    assert_eq!(shown(&manifest), "x! y!* b");
+    manifest.resume(&id("y"));
+    manifest.add(generation("c"), 2);
+    assert_eq!(shown(&manifest), "x!* y! b* c");
     assert_eq!(
         StoreManifest::decode(&manifest.encode()).as_ref(),
         Ok(&manifest)

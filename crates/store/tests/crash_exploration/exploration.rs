@@ -67,8 +67,7 @@ fn observe(medium: &SimulatedMedium, allowed: &[&'static str]) -> Result<&'stati
         }
         let last = found
             .split(' ')
-            .filter(|word| !word.ends_with('*') && !word.starts_with('+'))
-            .next_back()
+            .rfind(|word| !word.ends_with('*') && !word.starts_with('+'))
             .and_then(|word| names(word).next());
         let latest = store.latest().map(|latest| latest.checkpoint_id.as_str());
         if latest != last {
