@@ -549,3 +549,19 @@ fn an_unreadable_manifest_is_an_error_that_says_what_to_do() {
         "the lock of the failed opening was released"
     );
 }
+
+#[test]
+fn the_manifest_does_not_grow_with_the_number_of_commits() {
+    let medium = SimulatedMedium::new();
+    let (mut store, _) = open(&medium, 2).unwrap();
+    let mut lengths = Vec::new();
+    for number in 0..300 {
+        commit(&mut store, &format!("g{number:03}")).unwrap();
+        lengths.push(medium.files()[file_name::MANIFEST].len());
+    }
+    assert_eq!(
+        lengths[299], lengths[100],
+        "once as many ids are retired as are kept"
+    );
+    assert!(lengths[299] < 4096, "{} bytes", lengths[299]);
+}
