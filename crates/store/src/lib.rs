@@ -6,12 +6,31 @@
 //! the manifest is the moment at which the generation is there. What no manifest lists is not there,
 //! and is removed. A [`StoreReader`] looks; a [`Store`] is a reader that holds the lock and commits.
 //!
+//! A session asks a store by [`StoreRequest`] and hears a [`StoreReply`], because the store belongs to whoever is off
+//! the session's thread: a thread, a worker of a browser, or the same program. [`serve_request`] is what an owner does,
+//! [`StoreClient`] is what everyone else holds, and a [`StoreRoute`] is the way between. With the feature `wire` both are
+//! a text and attachments (`store_wire`), for a route that carries nothing else.
+//!
+//! Before the client stands a [`Writer`]: slots that are taken before anything is captured, a budget of bytes, a bounded
+//! queue, and one outcome for each save.
+//!
+//! Generations rotate out: `keep_generations` stay, abandoned ones going first, then the oldest, and never the newest.
+//! A *pinned* one stays until it is let go. An *imported* one comes from another store; it is pinned, and beside the
+//! timeline.
+//!
 //! # Whose responsibility
 //!
 //! The medium answers for what its operations promise (see [`StoreMedium`]) and for waiting a bounded
 //! time for the lock; the store for everything else, including that what was written can be read. A
-//! caller encodes envelopes and decides when to commit and what to restore. Nothing here spawns, sleeps
-//! or reads a clock; a store is used by one task at a time.
+//! caller decides what to save and when, and what to restore. The store encodes, off the session's thread. Nothing here
+//! spawns, sleeps or reads a clock; a store is used by one task at a time.
+//!
+//! # What a save costs
+//!
+//! Each payload byte is hashed twice: once for the table of its envelope, and once for the store's record, which is of
+//! the whole file. None is copied: the medium is given the payloads where they are ([`StoreMedium::write_new`]). The
+//! file is read back once and compared. To select a generation takes one read, and hashes each payload byte twice.
+//! `tests/store/passes.rs` counts.
 //!
 //! # Invariants
 //!
@@ -21,6 +40,7 @@
 //! - A checkpoint id is committed once. An epoch recorded is never new again.
 //! - A failed commit loses no generation; a commit that happened is reported as one, whatever failed
 //!   after it.
+//! - A pinned generation is never dropped, nor is the one last resumed from as long as another can be.
 //! - A generation that is found without a manifest is never deleted.
 //! - A future that was abandoned by resuming elsewhere is never taken unless it is named.
 //! - The store never holds more files than its generations and a small fixed number of leftovers
@@ -28,7 +48,7 @@
 //!
 //! # What it does not do
 //!
-//! It takes no checkpoint, queues nothing, and restores nothing: it hands out verified bytes. It does
+//! It takes no checkpoint and restores nothing: it hands out verified bytes. It does
 //! not compare compatibility blocks field by field, only their digests. It does not guard against
 //! someone who forges files: digests detect accidents.
 //!
@@ -36,32 +56,27 @@
 //!
 //! ```
 //! # futures::executor::block_on(async {
-//! use wellwritten_envelope::decode;
+//! use std::sync::Arc;
+//!
 //! use wellwritten_store::{
-//!     GenerationBytes, MemoryMedium, Selection, Store, StoreConfig, compatibility_digest,
+//!     MemoryMedium, SaveRequest, Selection, Store, StoreClient, StoreConfig,
 //! };
 //!
 //! let medium = MemoryMedium::new();
-//! let (mut store, _) = Store::open(medium.clone(), StoreConfig::default()).await?;
-//! # let bytes = wellwritten_store::testing::SampleGeneration::new("first", "e1", 10).bytes;
-//! let manifest = decode(&bytes)?.manifest;
-//! let committed = store
-//!     .commit(GenerationBytes {
-//!         checkpoint_id: manifest.checkpoint_id,
-//!         session_id: manifest.source_scope.session_id,
-//!         epoch: manifest.source_scope.epoch,
-//!         episode_id: manifest.episode_id,
-//!         boundary: manifest.source_scope.step.get(),
-//!         compatibility_digest: compatibility_digest(&manifest.compatibility),
-//!         bytes: &bytes,
-//!     })
-//!     .await?;
+//! let (store, _) = Store::open(medium.clone(), StoreConfig::default()).await?;
+//! let client = StoreClient::local(store);
+//! # let sample = wellwritten_store::testing::SampleGeneration::new("first", "e1", 10);
+//! # let (manifest, world, others) = (sample.manifest.clone(), sample.payloads[0].1.clone(), sample.to_save());
+//! let mut payloads = others.payloads;
+//! payloads[0].1 = Arc::new(world); // any owner of bytes
+//! let committed = client.save(SaveRequest { manifest, payloads }).await?;
 //! assert!(committed.certainty.is_durable());
-//! drop(store); // releases the lock
+//! client.set_pinned(&committed.generation.checkpoint_id, true).await?;
+//! drop(client); // releases the lock
 //!
 //! let (store, _) = Store::open(medium, StoreConfig::default()).await?;
 //! let selected = store.select(&Selection::default()).await?;
-//! assert_eq!(selected.bytes, bytes);
+//! assert_eq!(selected.generation, committed.generation);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```
