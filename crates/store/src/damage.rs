@@ -63,6 +63,14 @@ pub enum Damage {
     },
 }
 
+impl Damage {
+    /// Whether the file is gone.
+    #[must_use]
+    pub const fn is_missing(&self) -> bool {
+        matches!(self, Self::Missing { .. })
+    }
+}
+
 /// A generation that was passed over, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(

@@ -35,6 +35,20 @@ impl<M: StoreMedium> OpenStore<M> {
             }
         }
     }
+
+    /// Whether the owner of a read-only store has changed it since it was last looked at: then a file that is gone was
+    /// rotated out, and nothing is damaged. What is owned changes by nobody else.
+    pub(crate) async fn has_changed(&mut self) -> Result<bool, ReadError> {
+        match self {
+            Self::Owned(_) => Ok(false),
+            Self::ReadOnly(reader) => {
+                let before = reader.manifest.clone();
+                let refreshed = reader.refresh().await;
+                refreshed.map_err(|source| ReadError::View { source })?;
+                Ok(reader.manifest != before)
+            }
+        }
+    }
 }
 
 impl<M: StoreMedium> From<Store<M>> for OpenStore<M> {

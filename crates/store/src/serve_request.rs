@@ -12,6 +12,10 @@ use crate::store_reader::{Resolution, StoreReader};
 use crate::store_request::{StoreReply, StoreRequest};
 use crate::verify_report::VerifyReport;
 
+/// How often a read-only view looks again when a file is gone that its manifest lists: the owner may rotate faster than
+/// one can read, but not for long.
+const LOOKS_AGAIN: usize = 3;
+
 /// Does what `request` asks and answers it. The payloads that came with it are released before the answer is there.
 pub async fn serve_request<M: StoreMedium>(
     store: &mut OpenStore<M>,
@@ -98,21 +102,58 @@ async fn select<M: StoreMedium>(
     store: &mut OpenStore<M>,
     selection: &Selection,
 ) -> Result<Selected, SelectError> {
-    store.view().await?.select(selection).await
+    let mut outcome = store.view().await?.select(selection).await;
+    for _ in 0..LOOKS_AGAIN {
+        let is_missing = match &outcome {
+            Ok(selected) => selected.damaged.iter().any(|one| one.damage.is_missing()),
+            Err(SelectError::Damaged { damage, .. }) => damage.is_missing(),
+            Err(SelectError::AllDamaged { damaged }) => {
+                damaged.iter().any(|one| one.damage.is_missing())
+            }
+            Err(_) => false,
+        };
+        if !is_missing || !store.has_changed().await? {
+            break;
+        }
+        outcome = store.view().await?.select(selection).await;
+    }
+    outcome
 }
 
 async fn read<M: StoreMedium>(
     store: &mut OpenStore<M>,
     checkpoint_id: &Id,
 ) -> Result<Vec<u8>, ReadError> {
-    store.view().await?.read_whole(checkpoint_id).await
+    let mut outcome = store.view().await?.read_whole(checkpoint_id).await;
+    for _ in 0..LOOKS_AGAIN {
+        let is_missing = match &outcome {
+            Err(ReadError::Damaged { damage, .. }) => damage.is_missing(),
+            _ => false,
+        };
+        if !is_missing || !store.has_changed().await? {
+            break;
+        }
+        outcome = store.view().await?.read_whole(checkpoint_id).await;
+    }
+    outcome
 }
 
 async fn verify<M: StoreMedium>(
     store: &mut OpenStore<M>,
     checkpoint_id: &Id,
 ) -> Result<VerifyReport, ReadError> {
-    store.view().await?.verify(checkpoint_id).await
+    let mut outcome = store.view().await?.verify(checkpoint_id).await;
+    for _ in 0..LOOKS_AGAIN {
+        let is_missing = match &outcome {
+            Ok(report) => report.is_missing(),
+            Err(_) => false,
+        };
+        if !is_missing || !store.has_changed().await? {
+            break;
+        }
+        outcome = store.view().await?.verify(checkpoint_id).await;
+    }
+    outcome
 }
 
 async fn set_pinned<M: StoreMedium>(

@@ -33,6 +33,15 @@ pub struct VerifyReport {
     pub damage: Option<DamageReport>,
 }
 
+impl VerifyReport {
+    /// Whether the file is gone.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        let damage = self.damage.as_ref();
+        damage.is_some_and(|damage| damage.kind == DamageKind::Missing)
+    }
+}
+
 /// [`Damage`] for a front end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -3,6 +3,7 @@
 mod behaviour;
 mod damage;
 mod imports;
+mod looking_on;
 mod passes;
 mod pins;
 mod requests;
