@@ -1,8 +1,8 @@
 //! [`Artifact`]: sealed bytes with any number of owners.
 
-use std::cell::{Cell, OnceCell};
 use std::fmt;
-use std::rc::{Rc, Weak};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -17,56 +17,65 @@ use crate::wire::artifact_exchange;
 /// `{byteLength, contentType, digest}`: content, never identity, so that a message is the same message
 /// after its artifacts were re-imported. Only in a message that goes to another program is it a reference to an
 /// attachment of that message.
+///
+/// It may cross threads: a captured state is written down by whoever owns the store, from these very bytes.
 #[derive(Clone)]
-pub struct Artifact(Rc<Sealed>);
+pub struct Artifact(Arc<Sealed>);
 
 struct Sealed {
     bytes: Vec<u8>,
     content_type: &'static str,
-    digest: OnceCell<Digest>,
+    digest: OnceLock<Digest>,
     /// Given when it first leaves the program.
-    outgoing_id: OnceCell<u64>,
+    outgoing_id: OnceLock<u64>,
     #[cfg(feature = "testing")]
     _live: Live,
 }
 
-/// Counts the sealed bytes that somebody owns, so that a test sees what stays behind.
 #[cfg(feature = "testing")]
-struct Live;
+use live::Live;
+#[cfg(feature = "testing")]
+pub use live::live_artifacts;
 
 #[cfg(feature = "testing")]
-impl Live {
-    fn new() -> Self {
-        LIVE.set(LIVE.get() + 1);
-        Self
+mod live {
+    //! Counts the sealed bytes that somebody owns, so that a test sees what stays behind.
+
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    thread_local! {
+        static OF_THIS_THREAD: Arc<AtomicUsize> = Arc::default();
     }
-}
 
-#[cfg(feature = "testing")]
-impl Drop for Live {
-    fn drop(&mut self) {
-        LIVE.set(LIVE.get() - 1);
+    /// Counted where it was sealed, wherever its last owner is.
+    pub(super) struct Live(Arc<AtomicUsize>);
+
+    impl Live {
+        pub(super) fn new() -> Self {
+            let count = OF_THIS_THREAD.with(Clone::clone);
+            count.fetch_add(1, Ordering::Relaxed);
+            Self(count)
+        }
     }
-}
 
-#[cfg(feature = "testing")]
-thread_local! {
-    static LIVE: Cell<usize> = const { Cell::new(0) };
-}
+    impl Drop for Live {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
 
-/// How many artifacts of this thread somebody owns.
-#[cfg(feature = "testing")]
-#[must_use]
-pub fn live_artifacts() -> usize {
-    LIVE.get()
+    /// How many artifacts that were sealed on this thread somebody owns.
+    #[must_use]
+    pub fn live_artifacts() -> usize {
+        OF_THIS_THREAD.with(|count| count.load(Ordering::Relaxed))
+    }
 }
 
 /// An artifact that is looked for as long as someone else owns it.
 pub(crate) struct WeakArtifact(Weak<Sealed>);
 
-thread_local! {
-    static NEXT_OUTGOING_ID: Cell<u64> = const { Cell::new(1) };
-}
+static NEXT_OUTGOING_ID: AtomicU64 = AtomicU64::new(1);
 
 impl Artifact {
     /// Content type of an RGBA8 view.
@@ -81,11 +90,11 @@ impl Artifact {
     /// Seals `bytes`; nothing can change them from here on.
     #[must_use]
     pub fn seal(bytes: Vec<u8>, content_type: &'static str) -> Self {
-        Self(Rc::new(Sealed {
+        Self(Arc::new(Sealed {
             bytes,
             content_type,
-            digest: OnceCell::new(),
-            outgoing_id: OnceCell::new(),
+            digest: OnceLock::new(),
+            outgoing_id: OnceLock::new(),
             #[cfg(feature = "testing")]
             _live: Live::new(),
         }))
@@ -108,7 +117,7 @@ impl Artifact {
     /// The bytes for good: without a copy where nobody else owns them.
     #[must_use]
     pub fn into_bytes(self) -> Vec<u8> {
-        match Rc::try_unwrap(self.0) {
+        match Arc::try_unwrap(self.0) {
             Ok(sealed) => sealed.bytes,
             Err(shared) => shared.bytes.clone(),
         }
@@ -135,7 +144,7 @@ impl Artifact {
     /// Whether both are owners of the very same bytes (not merely of equal ones).
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// The digest, where someone has asked for it before.
@@ -143,16 +152,16 @@ impl Artifact {
         self.0.digest.get().copied()
     }
 
-    /// Its name among all that leave this thread: the same for every owner, and never another's.
+    /// Its name among all that leave this program: the same for every owner, and never another's.
     pub(crate) fn outgoing_id(&self) -> u64 {
         *self
             .0
             .outgoing_id
-            .get_or_init(|| NEXT_OUTGOING_ID.replace(NEXT_OUTGOING_ID.get() + 1))
+            .get_or_init(|| NEXT_OUTGOING_ID.fetch_add(1, Ordering::Relaxed))
     }
 
     pub(crate) fn downgrade(&self) -> WeakArtifact {
-        WeakArtifact(Rc::downgrade(&self.0))
+        WeakArtifact(Arc::downgrade(&self.0))
     }
 }
 
@@ -163,6 +172,12 @@ impl WeakArtifact {
 
     pub(crate) fn is_gone(&self) -> bool {
         self.0.strong_count() == 0
+    }
+}
+
+impl AsRef<[u8]> for Artifact {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
     }
 }
 

@@ -6,6 +6,7 @@ mod batching;
 mod bootstrapping;
 mod checkpointing;
 mod connecting;
+mod identity;
 mod own_payloads;
 pub(crate) mod publishing;
 mod recording;

@@ -74,6 +74,7 @@ mod artifact;
 mod audio;
 mod audio_rules;
 mod audio_timeline;
+mod behaviour_fields;
 mod call_budgets;
 mod call_resolution;
 mod clock;
@@ -115,6 +116,7 @@ mod session_store;
 mod staged_state;
 mod state_payload;
 mod status;
+mod step_recording;
 mod stimulus_rules;
 mod task;
 #[cfg(feature = "testing")]
@@ -185,12 +187,13 @@ pub use request::{Call, Request, RequestId, Role, StageRestore};
 pub use restore_report::{AbandonedSteps, RestoreReport, RestoreRequest, SkippedGeneration};
 pub use route_end::{RouteEnd, RouteEnded};
 pub use sample_budget::{SampleBudget, SampleBudgetError, SampleSpan};
-pub use session_error::{PayloadFault, SessionError};
+pub use session_error::{IdentityDifference, PayloadFault, SessionError};
 pub use session_event::{Observer, SessionEvent};
 pub use session_store::{SessionStore, SharedStore};
 pub use staged_state::{StagedAgent, StagedState, StagedWorld};
 pub use state_payload::{AgentRecord, PayloadHeader, PayloadKind, StatePayload, StatePayloadError};
 pub use status::{DurableMark, FailureRecord, ParticipantInfo, Status};
+pub use step_recording::{MAX_RECORDED_INPUTS, MAX_RECORDED_STEPS, RecordedCheckpoint};
 pub use task::{
     AgentOutcome, EpisodeRequest, EpisodeRequestKind, Evaluation, RestoredTask, Task,
     TaskBootstrap, TaskError, TaskEvent, Transition,

@@ -1,5 +1,7 @@
 //! [`SessionError`]: why a session did not do as asked.
 
+use std::fmt;
+
 use wellwritten_envelope::{CompatibilityDifference, EncodeError, EnvelopeError, Id};
 use wellwritten_store::{CommitError, SelectError};
 
@@ -192,21 +194,48 @@ pub enum SessionError {
         epoch: Id,
     },
     /// The checkpoint was taken under another compatibility block.
-    #[error("{difference}")]
+    #[error("{difference}{}", Others(others))]
     Incompatible {
-        /// The field, and both values.
-        #[from]
+        /// The first field that differs, and both values.
         difference: CompatibilityDifference,
+        /// Everything else that differs.
+        others: Vec<IdentityDifference>,
     },
     /// The checkpoint is of something else.
-    #[error("the checkpoint's {field} is {stored}, this session's is {running}")]
+    #[error("the checkpoint's {field} is {stored}, this session's is {running}{}", Others(others))]
     Identity {
-        /// The field.
+        /// The first field that differs.
         field: String,
         /// What the checkpoint says.
         stored: String,
         /// What this session is.
         running: String,
+        /// Everything else that differs.
+        others: Vec<IdentityDifference>,
+    },
+    /// A participant cannot be reached, so that nobody can be restored.
+    #[error(
+        "{participant} cannot be restored ({reason}); build it anew first, with `replaceParticipant()` or \
+         `replaceParticipants()`"
+    )]
+    Gone {
+        /// Who.
+        participant: Id,
+        /// What became of asking it.
+        reason: String,
+    },
+    /// The episode has no checkpoint, so that there is nothing to restore it from.
+    #[error(
+        "episode {episode} has no checkpoint; name one of an earlier episode to go back to that, the newest is \
+         {newest} of {newest_episode}"
+    )]
+    EpisodeNotSaved {
+        /// The episode the session is in.
+        episode: Id,
+        /// The newest checkpoint of this session.
+        newest: Id,
+        /// Its episode.
+        newest_episode: Id,
     },
     /// A payload of the coordinator is not what it must be.
     #[error("the payload {payload} is refused: {source}")]
@@ -219,6 +248,33 @@ pub enum SessionError {
     /// The epoch ended, now or before.
     #[error("the epoch {} failed: {}", .0.epoch, .0)]
     EpochFailed(Box<FailureRecord>),
+}
+
+/// A field in which a checkpoint and a session differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdentityDifference {
+    /// The field, such as `agents[fly-a].seed`.
+    pub field: String,
+    /// What the checkpoint says.
+    pub stored: String,
+    /// What the session is.
+    pub running: String,
+}
+
+/// Differences after the first, as the rest of a sentence.
+struct Others<'a>(&'a [IdentityDifference]);
+
+impl fmt::Display for Others<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|other| {
+            let IdentityDifference {
+                field,
+                stored,
+                running,
+            } = other;
+            write!(formatter, "; its {field} is {stored}, this session's is {running}")
+        })
+    }
 }
 
 /// Why one of the coordinator's own payloads was refused.
@@ -257,9 +313,10 @@ impl SessionError {
     #[must_use]
     pub const fn code(&self) -> ErrorCode {
         match self {
-            Self::InvalidPhase { .. } | Self::EpisodeOver { .. } | Self::Tainted { .. } => {
-                ErrorCode::InvalidPhase
-            }
+            Self::InvalidPhase { .. }
+            | Self::EpisodeOver { .. }
+            | Self::Tainted { .. }
+            | Self::Gone { .. } => ErrorCode::InvalidPhase,
             Self::Busy { .. } | Self::AdmissionsFull { .. } => ErrorCode::Busy,
             Self::Composition { .. }
             | Self::Declaration { .. }
@@ -273,6 +330,7 @@ impl SessionError {
             Self::CheckpointIdUsed { .. } | Self::EpisodeUsed { .. } => ErrorCode::Conflict,
             Self::StaleEpoch { .. } => ErrorCode::StaleEpoch,
             Self::Incompatible { .. }
+            | Self::EpisodeNotSaved { .. }
             | Self::CoordinatorPayload { .. }
             | Self::Select { .. }
             | Self::Envelope { .. } => ErrorCode::IncompatibleState,
@@ -314,6 +372,7 @@ impl SessionError {
     pub const fn participant(&self) -> Option<&Id> {
         match self {
             Self::Refused { participant, .. }
+            | Self::Gone { participant, .. }
             | Self::Declaration { participant, .. }
             | Self::UnknownParticipant { participant } => Some(participant),
             Self::EpochFailed(record) => record.participant.as_ref(),

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use wellwritten_envelope::{Digest, Id, RationalNs, sort_few_by};
 
 use crate::admission_queue::AdmissionQueue;
+use crate::step_recording::StepRecording;
 use crate::{
     AgentBinding, AgentProfile, AgentTelemetry, AudioTimeline, CallResolution, Description,
     DurableMark, EnvironmentDescriptor, EpisodeRequest, EventLedger, Executor, FailureRecord,
@@ -74,6 +75,9 @@ pub(crate) struct SessionState {
     pub durable: Option<DurableMark>,
     pub saving: bool,
     pub store_warning: Option<String>,
+    /// The checkpoint the session goes on from, as long as the store was not told or did not take it.
+    pub resume_to_mark: Option<Id>,
+    pub recording: StepRecording,
     pub trace: Trace,
     pub advances: u64,
     pub late_steps: u64,
@@ -196,6 +200,8 @@ impl SessionState {
             durable: None,
             saving: false,
             store_warning: None,
+            resume_to_mark: None,
+            recording: StepRecording::default(),
             trace: Trace::default(),
             advances: 0,
             late_steps: 0,

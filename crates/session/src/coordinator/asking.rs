@@ -28,6 +28,31 @@ impl Unanswered {
 pub(crate) type Asked<T> = Result<T, Unanswered>;
 pub(crate) type Asking<'a, T> = BoxedFuture<'a, Asked<T>>;
 
+/// A question that was put, and what came of it; none where it was not put, since an earlier one was not answered.
+pub(crate) type Put<T> = Option<Asked<T>>;
+
+/// Puts a question, unless the one before it was not answered.
+async fn put_after<T>(earlier: &[Put<T>], question: Asking<'_, T>) -> Put<T> {
+    match earlier.last() {
+        None | Some(Some(Ok(_))) => Some(question.await),
+        Some(_) => None,
+    }
+}
+
+/// Every answer, or why the first that is missing is. What was not put has no say.
+fn all_of<T>(put: Vec<Put<T>>) -> Asked<Vec<T>> {
+    put.into_iter().flatten().collect()
+}
+
+/// The same outside a transition, where a refusal leaves everything as it is: a fault counts before any refusal.
+pub(crate) fn all_unless_faulted<T>(mut put: Vec<Put<T>>) -> Asked<Vec<T>> {
+    let is_fault = |put: &Put<T>| matches!(put, Some(Err(Unanswered::Faulted(_))));
+    match put.iter().position(is_fault) {
+        Some(position) => all_of(put.split_off(position)),
+        None => all_of(put),
+    }
+}
+
 impl Coordinator {
     pub(crate) fn next_request_id(&self) -> RequestId {
         let serial = self.next_request.get();
@@ -93,24 +118,30 @@ impl Coordinator {
     /// Runs one question per agent in the order of the day. Answers come back by agent whatever the order was, and
     /// of several faults the first agent's is the one that counts.
     pub(crate) async fn in_order<T>(&self, questions: Vec<Asking<'_, T>>) -> Asked<Vec<T>> {
+        all_of(self.each_in_order(questions).await)
+    }
+
+    /// The same with every answer there is, by agent: asked all at once, each answers for itself; asked one after the
+    /// other, nobody is asked after one that did not answer.
+    pub(crate) async fn each_in_order<T>(&self, questions: Vec<Asking<'_, T>>) -> Vec<Put<T>> {
+        let mut answers: Vec<Put<T>> = Vec::with_capacity(questions.len());
         match self.dispatch.get() {
-            DispatchOrder::Concurrent => join_all(questions).await.into_iter().collect(),
+            DispatchOrder::Concurrent => {
+                answers.extend(join_all(questions).await.into_iter().map(Some));
+            }
             DispatchOrder::Sequential => {
-                let mut answers = Vec::with_capacity(questions.len());
                 for question in questions {
-                    answers.push(question.await?);
+                    answers.push(put_after(&answers, question).await);
                 }
-                Ok(answers)
             }
             DispatchOrder::Reversed => {
-                let mut answers = Vec::with_capacity(questions.len());
                 for question in questions.into_iter().rev() {
-                    answers.push(question.await?);
+                    answers.push(put_after(&answers, question).await);
                 }
                 answers.reverse();
-                Ok(answers)
             }
         }
+        answers
     }
 
     /// Turns an unanswered question outside a transition into what the caller hears: a refusal leaves the session as

@@ -284,6 +284,7 @@ fn install_start(
     state.observation = Some(observation);
     state.timelines = fresh_timelines(state.environment.descriptor());
     state.trace.begin(epoch, 0);
+    state.recording.begin(0);
 }
 
 /// What every agent sees of an observation: the very same frames.

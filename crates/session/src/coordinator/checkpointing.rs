@@ -11,7 +11,7 @@ use wellwritten_store::{
 };
 
 use crate::coordinator::Fault;
-use crate::coordinator::asking::Unanswered;
+use crate::coordinator::asking::{Asking, Unanswered, all_unless_faulted};
 use crate::coordinator::own_payloads::{
     PRIOR_INSPECTION, RECORD, TASK_LEDGER, agent_payload, executor_payload, name,
 };
@@ -33,6 +33,9 @@ struct Captured {
     compatibility_digest: Digest,
     bytes: Vec<u8>,
 }
+
+/// One participant's answer to being captured.
+type CapturedPart = (RequestId, Artifact);
 
 impl Coordinator {
     /// Captures every participant at the committed boundary and commits one envelope.
@@ -60,8 +63,12 @@ impl Coordinator {
                 .map_err(|fault| self.fail(fault))?;
             let captured = self.capture_and_return(checkpoint_id, boundary).await?;
             let checkpoint_id = captured.checkpoint_id.clone();
-            let trace = &mut self.state.borrow_mut().trace;
-            trace.note_capture(checkpoint_id, boundary);
+            let mut state = self.state.borrow_mut();
+            state
+                .recording
+                .remember(&checkpoint_id, &captured.scope.epoch, boundary);
+            state.trace.note_capture(checkpoint_id, boundary);
+            drop(state);
             captured
         };
         self.emit(SessionEvent::Captured {
@@ -139,16 +146,7 @@ impl Coordinator {
     ) -> Result<Captured, SessionError> {
         let scope = self.scope(boundary);
         let composition_digest = self.composition_digest()?;
-        let mut participants = Vec::new();
-        for link in self.links() {
-            let request_id = self.next_request_id();
-            let payload = self
-                .capture_one(&link, request_id, checkpoint_id, &scope)
-                .await
-                .map_err(|unanswered| self.refusal_or_failure(unanswered))?;
-            kept.push((link, request_id));
-            participants.push(payload);
-        }
+        let participants = self.capture_all(checkpoint_id, &scope, kept).await?;
         let own = self.own_payloads(checkpoint_id, &scope, composition_digest)?;
         let manifest = self.manifest(checkpoint_id, &scope, composition_digest)?;
         let names = std::iter::once(name(WORLD))
@@ -170,13 +168,35 @@ impl Coordinator {
         })
     }
 
+    /// Reads every participant, in the order of the day. Whoever answered is in `kept`, also where another did not.
+    async fn capture_all(
+        &self,
+        checkpoint_id: &Id,
+        scope: &Scope,
+        kept: &mut Vec<(Link, RequestId)>,
+    ) -> Result<Vec<Artifact>, SessionError> {
+        let links = self.links();
+        let questions = links.iter().map(|link| {
+            Box::pin(self.capture_one(link, checkpoint_id, scope)) as Asking<'_, CapturedPart>
+        });
+        let put = self.each_in_order(questions.collect()).await;
+        for (link, put) in links.iter().zip(&put) {
+            if let Some(Ok((request_id, _))) = put {
+                kept.push((link.clone(), *request_id));
+            }
+        }
+        let captured = all_unless_faulted(put);
+        let captured = captured.map_err(|unanswered| self.refusal_or_failure(unanswered))?;
+        Ok(captured.into_iter().map(|(_, payload)| payload).collect())
+    }
+
     async fn capture_one(
         &self,
         link: &Link,
-        request_id: RequestId,
         checkpoint_id: &Id,
         scope: &Scope,
-    ) -> Result<Artifact, Unanswered> {
+    ) -> Result<CapturedPart, Unanswered> {
+        let request_id = self.next_request_id();
         let call = Call::Capture {
             checkpoint_id: checkpoint_id.clone(),
         };
@@ -193,7 +213,7 @@ impl Coordinator {
                 && boundary == scope.step
                 && compatibility_digest == link.compatibility_digest =>
             {
-                Ok(payload)
+                Ok((request_id, payload))
             }
             _ => Err(Self::wrong_answer(link, "State.Capture")),
         }

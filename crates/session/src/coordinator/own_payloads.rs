@@ -14,8 +14,8 @@ use crate::session_state::SessionState;
 use crate::state_payload::{PayloadHeader, PayloadKind, StatePayload};
 use crate::stimulus_rules::check_stimuli;
 use crate::{
-    Admission, AudioPosition, AudioTimeline, Coordinator, EpisodeRequest, EventLedger,
-    EventWatermark, Executor, RestoredTask, SessionError, Stimulus, Task, TickClock, TypedValue,
+    Admission, AudioPosition, AudioTimeline, Behaviour, Coordinator, EpisodeRequest, EventLedger,
+    EventWatermark, Execution, Executor, RestoredTask, SessionError, Stimulus, Task, TickClock, TypedValue,
 };
 
 /// Payload of the task's ledger.
@@ -367,14 +367,6 @@ fn check_record(
         &streams(&mut declared.iter().map(|stream| &stream.stream_id)),
     )?;
     check_admissions(&record.admissions, state).map_err(|reason| rejected(payload, reason))?;
-    let (issued, last) = (
-        record.executor_events_issued,
-        record.last_executor_event_step,
-    );
-    if last > record.committed_step || (issued.0 == 0) != (last.0 == 0) {
-        let reason = format!("{issued} events of executors, the last at boundary {last}");
-        return Err(rejected(payload, reason));
-    }
     check(
         "agents",
         &record.agents.len().to_string(),
@@ -408,6 +400,89 @@ fn check_record(
             &row.context.schema(),
             &slot.link.profile().context_schema,
         )?;
+    }
+    check_counts(payload, record, state)?;
+    check_times(payload, record, state)
+}
+
+/// As many events as there can be by that boundary, the last no later; so that the counts go on from there for good.
+fn check_counts(
+    payload: &Id,
+    record: &CoordinatorRecord,
+    state: &SessionState,
+) -> Result<(), SessionError> {
+    let step = record.committed_step;
+    let boundaries = step.0.saturating_add(1);
+    let of_executors = (Execution::MAX_EVENTS * state.agents.len()) as u64;
+    let counts = [
+        (
+            "the task",
+            record.events_issued,
+            record.last_event_step,
+            boundaries.saturating_mul(Behaviour::MAX_EVENTS as u64),
+        ),
+        (
+            "executors",
+            record.executor_events_issued,
+            record.last_executor_event_step,
+            step.0.saturating_mul(of_executors),
+        ),
+    ];
+    for (whose, issued, last, most) in counts {
+        let is_none = issued.0 == 0 && last.0 == 0;
+        // Only the task tells anything at boundary 0.
+        let may_be = issued.0 > 0 && issued.0 <= most && last <= step;
+        let is_early = last.0 == 0 && whose == "executors";
+        if !(is_none || (may_be && !is_early)) {
+            let reason = format!(
+                "{issued} events of {whose}, the last at boundary {last}, cannot be by boundary {step}"
+            );
+            return Err(rejected(payload, reason));
+        }
+    }
+    Ok(())
+}
+
+/// The world's time and what every agent's clock has left over are what so many steps come to.
+fn check_times(
+    payload: &Id,
+    record: &CoordinatorRecord,
+    state: &SessionState,
+) -> Result<(), SessionError> {
+    let elapsed = state
+        .environment
+        .descriptor()
+        .step_duration
+        .checked_mul_u64(record.committed_step.0)
+        .map_err(|error| rejected(payload, format!("its time is out of bounds: {error}")))?;
+    let steps = record.committed_step;
+    let time = |found: &RationalNs, expected: &RationalNs, field: String| {
+        if found == expected {
+            return Ok(());
+        }
+        let (found, expected) = (erased::Json::text(found), erased::Json::text(expected));
+        Err(rejected(
+            payload,
+            format!("its {field} is {found}, {steps} steps come to {expected}"),
+        ))
+    };
+    time(&record.world_time, &elapsed, "worldTime".to_owned())?;
+    for (row, slot) in record.agents.iter().zip(&state.agents) {
+        let profile = slot.link.profile();
+        let (ticks, remainder) = elapsed
+            .div_floor(profile.tick_duration)
+            .map_err(|error| rejected(payload, format!("its time is out of bounds: {error}")))?;
+        let agent = &profile.agent_id;
+        time(
+            &row.remainder,
+            &remainder,
+            format!("agents[{agent}].remainder"),
+        )?;
+        if row.brain_ticks.0 < ticks {
+            let found = row.brain_ticks;
+            let reason = format!("{agent} has {found} ticks, {steps} steps come to {ticks}");
+            return Err(rejected(payload, reason));
+        }
     }
     Ok(())
 }

@@ -136,6 +136,7 @@ impl Coordinator {
             state.durable = None;
             state.pause_requested = false;
             state.trace.begin(epoch.clone(), 0);
+            state.recording.begin(0);
             aborted = state.admissions.take_all();
             self.publisher.fence();
         })?;

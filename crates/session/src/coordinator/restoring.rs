@@ -1,16 +1,14 @@
 //! Group restore: choose, compare, validate, stage everyone, activate everyone, install at once.
 
-use wellwritten_envelope::{
-    AgentEntry, Digest, Envelope, Id, Manifest, compare_compatibility, decode,
-};
+use wellwritten_envelope::{Envelope, Id, Manifest, decode};
 use wellwritten_store::{GenerationFilter, SelectError, Selected, Selection, compatibility_digest};
 
 use crate::coordinator::Fault;
-use crate::coordinator::checkpointing::{SCHEDULER, port_map};
+use crate::coordinator::asking::Unanswered;
 use crate::coordinator::own_payloads::RestoredCoordinator;
-use crate::session_state::Link;
+use crate::session_state::{Link, SessionState};
 use crate::{
-    AbandonedSteps, AdmissionEvent, Admitted, AgentProfile, Coordinator, DurableMark, Phase,
+    AbandonedSteps, AdmissionEvent, Admitted, Coordinator, DurableMark, Phase,
     RequestId, RestoreReport, RestoreRequest, Role, SessionError, SessionEvent, SessionStore,
     SkippedGeneration, WorldObservation,
 };
@@ -21,6 +19,9 @@ impl Coordinator {
     /// Possible when the epoch has failed, or before anything has begun. Everything that can be checked without a
     /// participant is checked first, and a refusal there changes nothing. Once participants stage, a failure leaves the
     /// session failed, and whoever staged or may have staged must be replaced before the next restore.
+    ///
+    /// Without a name, the newest generation of the running episode is taken. Where an episode failed before its first
+    /// checkpoint, one of an earlier episode can be named, and the session is in that episode again.
     pub async fn restore(&self, request: RestoreRequest) -> Result<RestoreReport, SessionError> {
         let guard = self.begin("restore")?;
         let phase = self.phase();
@@ -28,31 +29,74 @@ impl Coordinator {
             return Err(self.refuse_phase("restore"));
         }
         let store = self.store.clone().ok_or(SessionError::NoStore)?;
-        let tainted: Vec<Id> = self.state.borrow().tainted.iter().cloned().collect();
-        if !tainted.is_empty() {
-            return Err(SessionError::Tainted {
-                participants: tainted,
-            });
-        }
+        self.require_untainted()?;
         let to_epoch = self.fresh_epoch(request.epoch.as_ref()).await?;
         let selected = self.select(&*store, &request).await?;
         let envelope = decode(&selected.bytes)?;
-        self.compare_identity(&envelope.manifest)?;
-        self.require_present().await?;
-        let restored = self.restored_coordinator(&envelope, &to_epoch)?;
+        let restored = self
+            .restorable(&*store, &envelope, &to_epoch)
+            .await?;
         self.claim_epoch(&*store, &to_epoch).await?;
-        let mut report = self.restore_group(&envelope, &to_epoch, restored).await?;
-        report.skipped = skipped(&selected);
-        report.store_warning = store
-            .mark_resumed(&report.checkpoint_id)
-            .await
-            .err()
-            .map(|error| error.to_string());
+        let mut report = self
+            .restore_group(&envelope, &to_epoch, restored, skipped(&selected))
+            .await?;
+        report.store_warning = self.mark_resumed(&*store).await;
         drop(guard);
-        self.emit(SessionEvent::Restored {
-            report: report.clone(),
-        });
         Ok(report)
+    }
+
+    pub(crate) fn require_untainted(&self) -> Result<(), SessionError> {
+        let participants: Vec<Id> = self.state.borrow().tainted.iter().cloned().collect();
+        if participants.is_empty() {
+            return Ok(());
+        }
+        Err(SessionError::Tainted { participants })
+    }
+
+    /// Everything that can be said of a generation before anyone stages: it is of this session, whoever it needs is
+    /// there, and the coordinator's own part can be installed. Nothing changes.
+    pub(crate) async fn restorable(
+        &self,
+        store: &dyn SessionStore,
+        envelope: &Envelope<'_>,
+        to_epoch: &Id,
+    ) -> Result<RestoredCoordinator, SessionError> {
+        let episode_id = self.episode_to_be(store, &envelope.manifest).await;
+        self.compare_identity(&envelope.manifest, &episode_id)?;
+        self.require_present().await?;
+        self.restored_coordinator(envelope, to_epoch)
+    }
+
+    /// The episode a generation must be of: the running one, unless that has failed without leaving any, and the
+    /// generation is of an earlier one of this session.
+    async fn episode_to_be(&self, store: &dyn SessionStore, manifest: &Manifest) -> Id {
+        let running = self.episode_id();
+        let has_failed = self.phase() == Phase::Failed;
+        let was_left = self
+            .state
+            .borrow()
+            .used_episodes
+            .contains(&manifest.episode_id);
+        let may_leave = has_failed && was_left && manifest.episode_id != running;
+        if may_leave && !store.is_episode_used(&self.session_id, &running).await {
+            return manifest.episode_id.clone();
+        }
+        running
+    }
+
+    /// Has the store write down that the session goes on from where it was restored; what it could not, for a person.
+    /// Tried again before the next save, so that what is saved then does not seem to go on from an abandoned future.
+    pub(crate) async fn mark_resumed(&self, store: &dyn SessionStore) -> Option<String> {
+        let checkpoint_id = self.state.borrow().resume_to_mark.clone()?;
+        let marked = store.mark_resumed(&checkpoint_id).await;
+        let mut state = self.state.borrow_mut();
+        match marked {
+            Ok(_) => {
+                state.resume_to_mark.take_if(|marked| *marked == checkpoint_id);
+                None
+            }
+            Err(error) => Some(error.to_string()),
+        }
     }
 
     /// The epoch to go on under: the one asked for, if it was never used, or the next that was not.
@@ -80,7 +124,7 @@ impl Coordinator {
         &self,
         store: &dyn SessionStore,
         request: &RestoreRequest,
-    ) -> Result<Selected, SelectError> {
+    ) -> Result<Selected, SessionError> {
         let of_session = GenerationFilter {
             session_id: Some(self.session_id.clone()),
             ..GenerationFilter::default()
@@ -92,7 +136,7 @@ impl Coordinator {
         };
         let running = self.compatibility().ok();
         if request.checkpoint_id.is_some() || running.is_none() {
-            return store.select(&wide).await;
+            return Ok(store.select(&wide).await?);
         }
         let narrow = Selection {
             filter: GenerationFilter {
@@ -103,82 +147,31 @@ impl Coordinator {
             ..wide.clone()
         };
         match store.select(&narrow).await {
-            Err(SelectError::Incompatible { .. }) => store.select(&wide).await,
-            selected => selected,
+            Err(SelectError::Incompatible { .. }) => {
+                let newest = store.select(&wide).await?;
+                self.require_saved_episode(store, &newest).await?;
+                Ok(newest)
+            }
+            selected => Ok(selected?),
         }
     }
 
-    /// Session, episode, scheduler, every compatibility field, ports, environment, agents: the first that differs is
-    /// named, with both values.
-    fn compare_identity(&self, manifest: &Manifest) -> Result<(), SessionError> {
-        let running = self.compatibility()?;
-        if let Some(difference) = compare_compatibility(&manifest.compatibility, &running)
-            .into_iter()
-            .next()
-        {
-            return Err(difference.into());
+    /// Says so where the running episode failed before its first checkpoint.
+    async fn require_saved_episode(
+        &self,
+        store: &dyn SessionStore,
+        newest: &Selected,
+    ) -> Result<(), SessionError> {
+        let episode = self.episode_id();
+        let has_failed = self.phase() == Phase::Failed;
+        if !has_failed || store.is_episode_used(&self.session_id, &episode).await {
+            return Ok(());
         }
-        let composition_digest = self.composition_digest()?;
-        let state = self.state.borrow();
-        same(
-            "sessionId",
-            manifest.source_scope.session_id.to_string(),
-            self.session_id.to_string(),
-        )?;
-        same(
-            "episodeId",
-            manifest.episode_id.to_string(),
-            state.episode_id.to_string(),
-        )?;
-        same(
-            "schedulerId",
-            manifest.scheduler_id.to_string(),
-            SCHEDULER.to_owned(),
-        )?;
-        same(
-            "portMap",
-            format!("{:?}", manifest.port_map),
-            format!("{:?}", port_map(&state)),
-        )?;
-        let environment = &state.environment.participant_id;
-        same(
-            "environment.workerId",
-            manifest.environment.worker_id.to_string(),
-            environment.to_string(),
-        )?;
-        let stored: Vec<&Id> = manifest
-            .agents
-            .iter()
-            .map(|agent| &agent.agent_id)
-            .collect();
-        let running: Vec<&Id> = state
-            .agents
-            .iter()
-            .map(|slot| &slot.link.participant_id)
-            .collect();
-        same("agents", format!("{stored:?}"), format!("{running:?}"))?;
-        let executors: Vec<&Id> = manifest
-            .coordinator
-            .executor_state
-            .iter()
-            .map(|executor| &executor.agent_id)
-            .collect();
-        same(
-            "coordinator.executorState",
-            format!("{executors:?}"),
-            format!("{running:?}"),
-        )?;
-        // This session has no helpers; a checkpoint that needs one for an exact resume is not resumed without it.
-        let helpers = &manifest.helper_state;
-        same("helperState", format!("{helpers:?}"), "[]".to_owned())?;
-        for (entry, slot) in manifest.agents.iter().zip(&state.agents) {
-            compare_agent(entry, slot.link.profile())?;
-        }
-        same(
-            "compositionDigest",
-            manifest.composition_digest.to_string(),
-            composition_digest.to_string(),
-        )
+        Err(SessionError::EpisodeNotSaved {
+            episode,
+            newest: newest.generation.checkpoint_id.clone(),
+            newest_episode: newest.generation.episode_id.clone(),
+        })
     }
 
     /// Everyone must be there, and be who they were, before anyone stages.
@@ -197,12 +190,19 @@ impl Coordinator {
                         field: format!("{}.description", link.participant_id),
                         stored: "what it was when it was connected".to_owned(),
                         running: "something else".to_owned(),
+                        others: Vec::new(),
                     });
                 }
-                Err(unanswered) => {
+                Err(Unanswered::Refused(fault)) => {
                     return Err(SessionError::Refused {
                         participant: link.participant_id,
-                        error: unanswered.into_fault().error,
+                        error: fault.error,
+                    });
+                }
+                Err(Unanswered::Faulted(fault)) => {
+                    return Err(SessionError::Gone {
+                        participant: link.participant_id,
+                        reason: fault.error.to_string(),
                     });
                 }
             }
@@ -211,30 +211,22 @@ impl Coordinator {
     }
 
     /// From here on a failure leaves the session failed.
-    async fn restore_group(
+    pub(crate) async fn restore_group(
         &self,
         envelope: &Envelope<'_>,
         to_epoch: &Id,
         restored: RestoredCoordinator,
+        skipped: Vec<SkippedGeneration>,
     ) -> Result<RestoreReport, SessionError> {
         let manifest = &envelope.manifest;
         let boundary = manifest.source_scope.step.0;
-        let (from_epoch, last_boundary) = {
-            let state = self.state.borrow();
-            let fresh = state.machine.phase() == Phase::Starting;
-            let from = if fresh {
-                manifest.source_scope.epoch.clone()
-            } else {
-                state.epoch.clone()
-            };
-            (from, (!fresh).then_some(state.boundary))
-        };
+        let report = self.report_of(manifest, to_epoch, skipped);
         self.go(Phase::Restoring { boundary })
             .map_err(|fault| self.fail(fault))?;
         self.adopt_epoch(to_epoch);
         let links = self.links();
         let staged = self
-            .stage_all(&links, envelope, boundary, &restored)
+            .stage_all(&links, envelope, &restored)
             .await
             .map_err(|fault| self.fail(fault))?;
         let (observation, kept) = match self
@@ -247,79 +239,76 @@ impl Coordinator {
                 return Err(self.fail(fault));
             }
         };
-        let installed = self.install(manifest, to_epoch, restored, observation);
+        let installed = self.install(manifest, to_epoch, restored, observation, &report);
         if let Err(fault) = installed {
             self.taint_all();
             return Err(self.fail(fault));
         }
         self.acknowledge(&kept).await;
-        Ok(RestoreReport {
+        Ok(report)
+    }
+
+    /// What is about to be done, as it is told once it is.
+    fn report_of(
+        &self,
+        manifest: &Manifest,
+        to_epoch: &Id,
+        skipped: Vec<SkippedGeneration>,
+    ) -> RestoreReport {
+        let state = self.state.borrow();
+        let boundary = manifest.source_scope.step.0;
+        let is_fresh = state.machine.phase() == Phase::Starting;
+        let from_epoch = if is_fresh {
+            manifest.source_scope.epoch.clone()
+        } else {
+            state.epoch.clone()
+        };
+        // Boundaries of another episode are others.
+        let was_there = !is_fresh && state.episode_id == manifest.episode_id;
+        RestoreReport {
             checkpoint_id: manifest.checkpoint_id.clone(),
             source_epoch: manifest.source_scope.epoch.clone(),
             from_epoch,
             to_epoch: to_epoch.clone(),
             boundary,
-            abandoned: last_boundary
-                .filter(|last| *last > boundary)
-                .map(|to| AbandonedSteps { from: boundary, to }),
-            skipped: Vec::new(),
+            abandoned: (was_there && state.boundary > boundary).then_some(AbandonedSteps {
+                from: boundary,
+                to: state.boundary,
+            }),
+            skipped,
             store_warning: None,
-        })
+        }
     }
 
-    /// Puts everything in its place and lifts the fence. All of it was checked before: nothing here can fail but a
-    /// session that was failed from outside in the meantime, and then nothing is put anywhere.
+    /// Puts everything in its place, lifts the fence, and tells: all at once, so that whoever lets go of the restore
+    /// finds it not done, or done and told. All of it was checked before: nothing here can fail but a session that was
+    /// failed from outside in the meantime, and then nothing is put anywhere.
     fn install(
         &self,
         manifest: &Manifest,
         to_epoch: &Id,
         restored: RestoredCoordinator,
         observation: WorldObservation,
+        report: &RestoreReport,
     ) -> Result<(), Fault> {
         let boundary = manifest.source_scope.step.0;
+        let admissions = restored.admissions.clone();
         let mut state = self.state.borrow_mut();
         let change = state
             .machine
             .go(Phase::Paused { boundary })
             .map_err(|illegal| Fault::inside(crate::ErrorCode::Internal, illegal.to_string()))?;
-        for (slot, agent) in state.agents.iter_mut().zip(restored.agents) {
-            slot.executor = agent.executor;
-            slot.context = Some(agent.context);
-            slot.brain_ticks = agent.brain_ticks;
-            slot.clock = Some(agent.clock);
-            // Known again after the next commit: an old boundary's telemetry would be another timeline's.
-            slot.telemetry = None;
-        }
-        state.task = restored.task;
-        state.progress = Some(restored.progress);
-        state.terminal = restored.terminal;
-        state.last_event_step = restored.last_event_step;
-        state.events_issued = restored.events_issued;
-        state.executor_events = restored.executor_events;
-        state.boundary = boundary;
-        state.committed_world_time = manifest.world_time;
-        state.observation = Some(observation);
-        state.timelines = restored.timelines;
-        state.failure = None;
-        state.pause_requested = false;
-        state.durable = Some(DurableMark {
-            checkpoint_id: manifest.checkpoint_id.clone(),
-            epoch: manifest.source_scope.epoch.clone(),
-            boundary,
-        });
-        state
-            .trace
-            .restore(&manifest.source_scope.epoch, boundary, to_epoch.clone());
-        for admission in &restored.admissions {
-            state.admissions.push(admission.clone());
-        }
+        put_back(&mut state, manifest, to_epoch, restored, observation);
         drop(state);
         if let Some(sink) = self.trace_sink.borrow().clone() {
             sink.restored(&manifest.source_scope, to_epoch);
         }
         self.publish_standing(Vec::new());
         self.emit(SessionEvent::Phase { change });
-        for admission in restored.admissions {
+        self.emit(SessionEvent::Restored {
+            report: report.clone(),
+        });
+        for admission in admissions {
             self.tell(AdmissionEvent::Accepted {
                 admitted: Admitted {
                     admission,
@@ -332,6 +321,53 @@ impl Coordinator {
     }
 }
 
+/// The coordinator's own part of a restore.
+fn put_back(
+    state: &mut SessionState,
+    manifest: &Manifest,
+    to_epoch: &Id,
+    restored: RestoredCoordinator,
+    observation: WorldObservation,
+) {
+    let boundary = manifest.source_scope.step.0;
+    for (slot, agent) in state.agents.iter_mut().zip(restored.agents) {
+        slot.executor = agent.executor;
+        slot.context = Some(agent.context);
+        slot.brain_ticks = agent.brain_ticks;
+        slot.clock = Some(agent.clock);
+        // Known again after the next commit: an old boundary's telemetry would be another timeline's.
+        slot.telemetry = None;
+    }
+    state.episode_id = manifest.episode_id.clone();
+    state.task = restored.task;
+    state.progress = Some(restored.progress);
+    state.terminal = restored.terminal;
+    state.last_event_step = restored.last_event_step;
+    state.events_issued = restored.events_issued;
+    state.executor_events = restored.executor_events;
+    state.boundary = boundary;
+    state.committed_world_time = manifest.world_time;
+    state.observation = Some(observation);
+    state.timelines = restored.timelines;
+    state.failure = None;
+    state.pause_requested = false;
+    state.durable = Some(DurableMark {
+        checkpoint_id: manifest.checkpoint_id.clone(),
+        epoch: manifest.source_scope.epoch.clone(),
+        boundary,
+    });
+    state.resume_to_mark = Some(manifest.checkpoint_id.clone());
+    state
+        .recording
+        .go_on_from(&manifest.checkpoint_id, &manifest.source_scope.epoch, boundary);
+    state
+        .trace
+        .restore(&manifest.source_scope.epoch, boundary, to_epoch.clone());
+    for admission in restored.admissions {
+        state.admissions.push(admission);
+    }
+}
+
 /// One participant, staged.
 pub(crate) struct Staged {
     pub request_id: RequestId,
@@ -340,7 +376,7 @@ pub(crate) struct Staged {
 
 pub(crate) type Activated = (WorldObservation, Vec<(Link, RequestId)>);
 
-fn skipped(selected: &Selected) -> Vec<SkippedGeneration> {
+pub(crate) fn skipped(selected: &Selected) -> Vec<SkippedGeneration> {
     let damaged = selected.damaged.iter().map(|damaged| SkippedGeneration {
         checkpoint_id: damaged.checkpoint_id.clone(),
         reason: damaged.damage.to_string(),
@@ -356,56 +392,4 @@ fn skipped(selected: &Selected) -> Vec<SkippedGeneration> {
             ),
         });
     damaged.chain(incompatible).collect()
-}
-
-/// A field of a checkpoint's identity must be the session's.
-fn same(field: &str, stored: String, running: String) -> Result<(), SessionError> {
-    if stored == running {
-        return Ok(());
-    }
-    Err(SessionError::Identity {
-        field: field.to_owned(),
-        stored,
-        running,
-    })
-}
-
-/// Profile, data, versions and seed of one agent.
-fn compare_agent(entry: &AgentEntry, profile: &AgentProfile) -> Result<(), SessionError> {
-    let digests = |digest: Digest| digest.to_string();
-    let fields = [
-        (
-            "profileDigest",
-            digests(entry.profile_digest),
-            digests(profile.profile_digest),
-        ),
-        (
-            "datasetDigest",
-            digests(entry.dataset_digest),
-            digests(profile.dataset_digest),
-        ),
-        (
-            "indexDigest",
-            format!("{:?}", entry.index_digest),
-            "None".to_owned(),
-        ),
-        (
-            "modelVersion",
-            entry.model_version.clone(),
-            profile.model_version.to_string(),
-        ),
-        (
-            "plasticityVersion",
-            entry.plasticity_version.clone(),
-            profile.plasticity_version.to_string(),
-        ),
-        ("seed", entry.seed.to_string(), profile.seed.to_string()),
-    ];
-    fields.into_iter().try_for_each(|(name, stored, running)| {
-        same(
-            &format!("agents[{}].{name}", profile.agent_id),
-            stored,
-            running,
-        )
-    })
 }

@@ -1,10 +1,10 @@
-//! Staging and activating the whole group, the environment first, then agents by name.
+//! Staging and activating the whole group: the environment first, then the agents in the order of the day.
 
-use wellwritten_envelope::{Envelope, Id, U64};
+use wellwritten_envelope::{Envelope, Id, Manifest, U64};
 
 use crate::audio_rules;
 use crate::coordinator::Fault;
-use crate::coordinator::asking::Unanswered;
+use crate::coordinator::asking::{Asking, Unanswered};
 use crate::coordinator::own_payloads::RestoredCoordinator;
 use crate::coordinator::restoring::{Activated, Staged};
 use crate::observation_rules::check_installed;
@@ -14,43 +14,67 @@ use crate::{
     StagedState, StagedWorld, WorldObservation,
 };
 
+/// One participant's answer to being staged.
+struct StagedPart {
+    staged: Staged,
+    /// Where what it found in its payload differs from the rest of the checkpoint.
+    difference: Option<String>,
+}
+
+/// One participant's answer to being activated: what a world then shows.
+type ActivatedPart = (RequestId, Option<WorldObservation>);
+
 impl Coordinator {
-    /// Stages every participant, and holds what each found in its payload against the rest of the checkpoint. On a failure those that staged are tainted, and so is the one that failed unless it
-    /// said itself that nothing changed: a lost reply may hide a staged state.
+    /// Stages every participant, the environment first and then the agents in the order of the day, and holds what each
+    /// found in its payload against the rest of the checkpoint.
+    ///
+    /// On a failure the first participant in order is blamed, and everyone is tainted that staged or may have: whoever
+    /// refused and says that nothing changed, and whoever was not asked, is not. A lost reply may hide a staged state.
     pub(crate) async fn stage_all(
         &self,
         links: &[Link],
         envelope: &Envelope<'_>,
-        boundary: u64,
         restored: &RestoredCoordinator,
     ) -> Result<Vec<Staged>, Fault> {
-        let mut staged: Vec<Staged> = Vec::with_capacity(links.len());
-        for (index, link) in links.iter().enumerate() {
-            let payload = payload_of(envelope, index);
-            match self.stage(link, payload, envelope, boundary).await {
-                Ok((one, state)) => {
-                    staged.push(one);
-                    let expected = self.expected_state(envelope, restored, index);
-                    if let Some(difference) = state.difference(&expected) {
-                        self.taint_first(links, index + 1);
-                        let (participant, code) =
-                            (&link.participant_id, ErrorCode::IncompatibleState);
-                        return Err(Fault::broken(participant, code, difference));
-                    }
-                }
-                Err(unanswered) => {
-                    let certain = matches!(unanswered, Unanswered::Refused(_));
-                    self.taint_first(links, if certain { index } else { index + 1 });
-                    return Err(unanswered.into_fault());
-                }
+        let questions = |from: usize, to: usize| {
+            (from..to)
+                .map(|index| {
+                    Box::pin(self.stage(&links[index], index, envelope, restored))
+                        as Asking<'_, StagedPart>
+                })
+                .collect()
+        };
+        let mut parts = self.each_in_order(questions(0, 1)).await;
+        if matches!(parts[0], Some(Ok(StagedPart { difference: None, .. }))) {
+            parts.extend(self.each_in_order(questions(1, links.len())).await);
+        }
+        let mut staged = Vec::with_capacity(links.len());
+        let (mut faults, mut tainted) = (Vec::new(), Vec::new());
+        for (link, part) in links.iter().zip(parts) {
+            let is_certain = matches!(part, None | Some(Err(Unanswered::Refused(_))));
+            if !is_certain {
+                tainted.push(link.participant_id.clone());
+            }
+            match part {
+                Some(Ok(part)) => match part.difference {
+                    Some(difference) => faults.push(Fault::broken(
+                        &link.participant_id,
+                        ErrorCode::IncompatibleState,
+                        difference,
+                    )),
+                    None => staged.push(part.staged),
+                },
+                Some(Err(unanswered)) => faults.push(unanswered.into_fault()),
+                None => {}
             }
         }
-        Ok(staged)
-    }
-
-    fn taint_first(&self, links: &[Link], count: usize) {
-        let first = links.iter().take(count);
-        self.taint(first.map(|link| link.participant_id.clone()));
+        match faults.into_iter().next() {
+            Some(blamed) => {
+                self.taint(tainted);
+                Err(blamed)
+            }
+            None => Ok(staged),
+        }
     }
 
     /// What the participant at `index` must have found in its payload: the manifest's and the record's words, which
@@ -67,7 +91,7 @@ impl Coordinator {
             return StagedState::World(StagedWorld {
                 boundary,
                 world_time: manifest.world_time,
-                episode_id: self.episode_id(),
+                episode_id: manifest.episode_id.clone(),
                 inspection_digest: restored.inspection.digest(),
                 audio: audio_rules::positions(
                     self.state.borrow().environment.descriptor(),
@@ -87,37 +111,39 @@ impl Coordinator {
     async fn stage(
         &self,
         link: &Link,
-        payload: &Id,
+        index: usize,
         envelope: &Envelope<'_>,
-        boundary: u64,
-    ) -> Result<(Staged, StagedState), Unanswered> {
+        restored: &RestoredCoordinator,
+    ) -> Result<StagedPart, Unanswered> {
         let manifest = &envelope.manifest;
         // A fresh artifact: nothing of the old epoch's is shared with what is restored.
-        let bytes = envelope.payload(payload).unwrap_or_default().to_vec();
+        let payload = envelope.payload(payload_of(envelope, index));
         let call = Call::StageRestore(StageRestore {
             checkpoint_id: manifest.checkpoint_id.clone(),
             source_scope: manifest.source_scope.clone(),
             compatibility_digest: link.compatibility_digest,
-            payload: Artifact::seal(bytes, Artifact::CHECKPOINT_PAYLOAD),
+            payload: Artifact::seal(
+                payload.unwrap_or_default().to_vec(),
+                Artifact::CHECKPOINT_PAYLOAD,
+            ),
         });
         let request_id = self.next_request_id();
-        match self
-            .ask(link, request_id, Some(self.scope(boundary)), call)
-            .await?
-        {
+        let scope = self.scope(manifest.source_scope.step.0);
+        match self.ask(link, request_id, Some(scope), call).await? {
             Answer::Staged {
                 checkpoint_id,
-                restore_token,
+                restore_token: token,
                 state,
-            } if checkpoint_id == manifest.checkpoint_id => {
-                let token = restore_token;
-                Ok((Staged { request_id, token }, state))
-            }
+            } if checkpoint_id == manifest.checkpoint_id => Ok(StagedPart {
+                staged: Staged { request_id, token },
+                difference: state.difference(&self.expected_state(envelope, restored, index)),
+            }),
             _ => Err(Self::wrong_answer(link, "State.StageRestore")),
         }
     }
 
-    /// Activates every participant and checks what the world then shows. The caller taints everyone on a failure.
+    /// Activates every participant, the environment first and then the agents in the order of the day, and checks what
+    /// the world then shows. The first in order is blamed; the caller taints everyone on a failure.
     pub(crate) async fn activate_all(
         &self,
         links: &[Link],
@@ -127,27 +153,18 @@ impl Coordinator {
     ) -> Result<Activated, Fault> {
         let manifest = &envelope.manifest;
         let boundary = manifest.source_scope.step.0;
-        let mut kept = Vec::new();
-        let mut shown = None;
-        for (index, (link, staged)) in links.iter().zip(staged).enumerate() {
-            let (request_id, observation) = self
-                .activate(link, staged, &manifest.checkpoint_id, boundary)
-                .await
-                .map_err(Unanswered::into_fault)?;
-            if observation.is_some() != (index == 0) {
-                let message = "the world shows itself on activation, an agent does not";
-                return Err(Fault::broken(
-                    &link.participant_id,
-                    ErrorCode::IdentityMismatch,
-                    message,
-                ));
-            }
-            kept.push((link.clone(), staged.request_id));
-            kept.push((link.clone(), request_id));
-            shown = shown.or(observation);
-        }
-        let observation = shown.expect("the environment's answer was checked to hold one");
-        let world = &links[0];
+        let (world, agents) = links
+            .split_first()
+            .expect("a session has an environment");
+        let (request_id, observation) = self
+            .activate(world, &staged[0], manifest)
+            .await
+            .map_err(Unanswered::into_fault)?;
+        let misplaced = |link: &Link| {
+            let message = "the world shows itself on activation, an agent does not";
+            Fault::broken(&link.participant_id, ErrorCode::IdentityMismatch, message)
+        };
+        let observation = observation.ok_or_else(|| misplaced(world))?;
         check_installed(
             world.descriptor(),
             &observation,
@@ -162,6 +179,25 @@ impl Coordinator {
                 message,
             ));
         }
+        let questions = agents.iter().zip(&staged[1..]).map(|(link, staged)| {
+            Box::pin(self.activate(link, staged, manifest)) as Asking<'_, ActivatedPart>
+        });
+        let activated = self
+            .in_order(questions.collect())
+            .await
+            .map_err(Unanswered::into_fault)?;
+        let mut kept: Vec<(Link, RequestId)> = links
+            .iter()
+            .zip(staged)
+            .map(|(link, staged)| (link.clone(), staged.request_id))
+            .collect();
+        kept.push((world.clone(), request_id));
+        for (link, (request_id, shown)) in agents.iter().zip(activated) {
+            if shown.is_some() {
+                return Err(misplaced(link));
+            }
+            kept.push((link.clone(), request_id));
+        }
         Ok((observation, kept))
     }
 
@@ -169,22 +205,22 @@ impl Coordinator {
         &self,
         link: &Link,
         staged: &Staged,
-        checkpoint_id: &Id,
-        boundary: u64,
-    ) -> Result<(RequestId, Option<WorldObservation>), Unanswered> {
+        manifest: &Manifest,
+    ) -> Result<ActivatedPart, Unanswered> {
         let request_id = self.next_request_id();
         let call = Call::ActivateRestore {
             restore_token: staged.token.clone(),
         };
+        let step = manifest.source_scope.step;
         match self
-            .ask(link, request_id, Some(self.scope(boundary)), call)
+            .ask(link, request_id, Some(self.scope(step.0)), call)
             .await?
         {
             Answer::Activated {
                 checkpoint_id: activated,
                 committed_step,
                 observation,
-            } if activated == *checkpoint_id && committed_step.0 == boundary => {
+            } if activated == manifest.checkpoint_id && committed_step == step => {
                 Ok((request_id, observation))
             }
             _ => Err(Self::wrong_answer(link, "State.ActivateRestore")),

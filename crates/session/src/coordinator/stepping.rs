@@ -9,6 +9,7 @@ use crate::coordinator::publishing::Ended;
 use crate::coordinator::recording::{self, Committing, Preparing};
 use crate::observation_rules::{check_telemetry, check_transition};
 use crate::session_state::Link;
+use crate::step_recording::{Noted, RecordedStep};
 use crate::stimulus_rules::{check_rewards, check_stimuli};
 use crate::{
     Admission, AdmissionEvent, Advance, Answer, AudioTimeline, Call, Commit, Coordinator,
@@ -30,6 +31,14 @@ struct Transitioned {
     record: TraceRecord,
 }
 
+/// A transition that was committed.
+pub(crate) struct Moved {
+    /// The boundary.
+    pub next: u64,
+    /// How it stands to what was recorded.
+    pub noted: Noted,
+}
+
 impl Coordinator {
     /// Takes one whole transition from `Ready(k)` and returns the boundary it committed.
     ///
@@ -41,16 +50,16 @@ impl Coordinator {
             return Err(self.refuse_phase("step"));
         };
         self.verify_all(boundary).await?;
-        let committed = self
+        let moved = self
             .transition(boundary)
             .await
             .map_err(|fault| self.fail(fault))?;
         drop(guard);
-        Ok(committed)
+        Ok(moved.next)
     }
 
     /// Asks every participant whether all of its state has settled and reads cleanly.
-    async fn verify_all(&self, boundary: u64) -> Result<(), SessionError> {
+    pub(crate) async fn verify_all(&self, boundary: u64) -> Result<(), SessionError> {
         let links = self.links();
         let questions = links
             .iter()
@@ -88,7 +97,7 @@ impl Coordinator {
         }
     }
 
-    async fn transition(&self, boundary: u64) -> Result<u64, Fault> {
+    pub(crate) async fn transition(&self, boundary: u64) -> Result<Moved, Fault> {
         let began_ns = self.clock.now_ns();
         let next = boundary.checked_add(1).ok_or_else(|| {
             Fault::inside(
@@ -445,7 +454,7 @@ impl Coordinator {
     }
 
     /// Everyone has committed: the boundary moves, unless the epoch was ended from outside in the meantime.
-    fn adopt(&self, transitioned: Transitioned) -> Result<u64, Fault> {
+    fn adopt(&self, transitioned: Transitioned) -> Result<Moved, Fault> {
         let Transitioned {
             next,
             observation,
@@ -478,6 +487,13 @@ impl Coordinator {
         state.advances += 1;
         let (epoch, terminal) = (state.epoch.clone(), state.terminal.clone());
         let applied = state.admissions.take_applied();
+        let behaviour = &record.behaviour;
+        let step = RecordedStep::new(applied.clone(), behaviour, &ended.events);
+        let noted = state
+            .recording
+            .note(behaviour.scope.step.0, step, |recorded| {
+                recorded.differing(behaviour, &ended.events)
+            });
         drop(state);
         self.publish_and_record(ended, record);
         self.emit(SessionEvent::Phase { change });
@@ -492,6 +508,6 @@ impl Coordinator {
                 boundary: next,
             });
         }
-        Ok(next)
+        Ok(Moved { next, noted })
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use futures::executor::block_on;
 use wellwritten_envelope::{Manifest, PayloadRow, decode, encode};
 use wellwritten_session::{
-    Call, Coordinator, Digest, ErrorCode, Id, Phase, Request, RequestId, RestoreRequest, Scope,
+    Call, Coordinator, Digest, DispatchOrder, ErrorCode, Id, Phase, Request, RequestId, RestoreRequest, Scope,
     SessionError, SessionEvent, StatePayload, Transport, U64,
 };
 use wellwritten_store::{GenerationBytes, Store, compatibility_digest};
@@ -172,7 +172,8 @@ fn refused_everywhere(rig: &Rig, payload: &str) {
     let error = block_on(rig.session.restore(named("bad"))).unwrap_err();
     assert_eq!(rig.session.phase(), Phase::Failed, "{payload}: {error}");
     let expected: &[&str] = match payload {
-        "agent-fly-a" => &["world"],
+        // The agents are asked at once; whoever refuses says that nothing changed.
+        "agent-fly-a" => &["world", "fly-b"],
         "agent-fly-b" => &["world", "fly-a"],
         _ => &[],
     };
@@ -216,20 +217,29 @@ fn epoch_of(rig: &Rig, participant: &str) -> Option<String> {
 }
 
 #[test]
-fn each_agent_that_refuses_taints_those_that_staged_before_it() {
-    for (participant, expected) in [
-        ("world", vec![]),
-        ("fly-a", vec!["world"]),
-        ("fly-b", vec!["fly-a", "world"]),
-    ] {
+fn who_refuses_is_blamed_and_exactly_those_that_staged_are_tainted_in_every_order() {
+    use DispatchOrder::{Concurrent, Reversed, Sequential};
+    let cases: [(DispatchOrder, &str, &[&str]); 9] = [
+        (Concurrent, "world", &[]),
+        (Concurrent, "fly-a", &["fly-b", "world"]),
+        (Concurrent, "fly-b", &["fly-a", "world"]),
+        (Sequential, "world", &[]),
+        (Sequential, "fly-a", &["world"]),
+        (Sequential, "fly-b", &["fly-a", "world"]),
+        (Reversed, "world", &[]),
+        (Reversed, "fly-a", &["fly-b", "world"]),
+        (Reversed, "fly-b", &["world"]),
+    ];
+    for (order, participant, expected) in cases {
         let rig = failed();
+        rig.session.set_dispatch(order);
         rig.bench.arm(
             &format!("{participant}.stage"),
             Fault::Refuse(ErrorCode::IncompatibleState),
         );
         let error = block_on(rig.session.restore(named("good"))).unwrap_err();
-        assert_eq!(error.participant(), Some(&id(participant)));
-        assert_eq!(tainted(&rig.session), expected, "{participant}");
+        assert_eq!(error.participant(), Some(&id(participant)), "{order:?}");
+        assert_eq!(tainted(&rig.session), expected, "{order:?} {participant}");
         assert!(
             !rig.bench
                 .logged()
@@ -248,12 +258,29 @@ fn each_agent_that_refuses_taints_those_that_staged_before_it() {
 }
 
 #[test]
+fn of_two_that_fail_the_first_is_blamed_and_both_are_judged_for_themselves() {
+    let rig = failed();
+    rig.bench.arm("fly-a.stage", Fault::Delay(3));
+    rig.bench.arm("fly-a.stage", Fault::Break);
+    rig.bench
+        .arm("fly-b.stage", Fault::Refuse(ErrorCode::IncompatibleState));
+    let error = block_on(rig.session.restore(named("good"))).unwrap_err();
+    // fly-b refused long before, and nobody knows what fly-a holds.
+    assert_eq!(error.participant(), Some(&id("fly-a")));
+    assert_eq!(tainted(&rig.session), ["fly-a", "world"]);
+}
+
+#[test]
 fn a_lost_staging_reply_taints_whoever_may_have_staged() {
     let rig = failed();
     rig.bench.arm("fly-a.stage", Fault::Die);
     let error = block_on(rig.session.restore(named("good"))).unwrap_err();
     assert_eq!(error.participant(), Some(&id("fly-a")));
-    assert_eq!(tainted(&rig.session), ["fly-a", "world"]);
+    assert_eq!(tainted(&rig.session), ["fly-a", "fly-b", "world"]);
+    let rig = failed();
+    rig.bench.arm("world.stage", Fault::Die);
+    block_on(rig.session.restore(named("good"))).unwrap_err();
+    assert_eq!(tainted(&rig.session), ["world"], "no agent was asked");
 }
 
 #[test]
@@ -286,7 +313,11 @@ fn a_participant_that_is_gone_is_named_before_anyone_stages() {
     let error = block_on(rig.session.restore(named("good"))).unwrap_err();
     assert_eq!(
         (error.code(), error.participant()),
-        (ErrorCode::IdentityMismatch, Some(&id("fly-b")))
+        (ErrorCode::InvalidPhase, Some(&id("fly-b")))
+    );
+    assert!(
+        error.to_string().contains("`replaceParticipants()`"),
+        "{error}"
     );
     assert!(error.is_refusal() && tainted(&rig.session).is_empty());
     assert!(rig.bench.logged().is_empty(), "nobody was asked to stage");
@@ -406,7 +437,11 @@ fn every_other_compatibility_field_is_named() {
         block_on(rig.session.replace_participants()).unwrap();
         let error = block_on(rig.session.restore(named("good"))).unwrap_err();
         match &error {
-            SessionError::Incompatible { difference } => assert_eq!(difference.field.name(), field),
+            SessionError::Incompatible { difference, others } => {
+                assert_eq!(difference.field.name(), field);
+                // What an agent is does not depend on it, what the whole is does.
+                assert!(others.is_empty(), "{others:?}");
+            }
             other => panic!("{other}"),
         }
     }
