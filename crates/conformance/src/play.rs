@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use async_trait::async_trait;
-use futures::lock::Mutex;
 use wellwritten_counter::{AGENTS, CounterComposition, Faults, WORLD};
 use wellwritten_session::{
     CallBudgets, Coordinator, DispatchOrder, FailureRecord, Host, Id, ParticipantError,
-    ParticipantFactory, SessionEvent, SessionStore, TraceRecord, Transport,
+    ParticipantFactory, SessionEvent, StoreClient, TraceRecord, Transport, WriterConfig,
 };
 use wellwritten_store::testing::SimulatedMedium;
 use wellwritten_store::{Store, StoreConfig};
@@ -185,11 +184,11 @@ impl Play {
         });
         let events: Rc<RefCell<Vec<SessionEvent>>> = Rc::default();
         let heard = events.clone();
-        let store: Option<Rc<dyn SessionStore>> = if setup.has_store {
+        let store: Option<StoreClient> = if setup.has_store {
             let opened = Store::open(SimulatedMedium::new(), StoreConfig::default()).await;
             let (store, _) = opened
                 .map_err(|error| ScenarioFailure::new("a store to open", error.to_string()))?;
-            Some(Rc::new(Mutex::new(store)))
+            Some(StoreClient::local(store))
         } else {
             None
         };
@@ -200,6 +199,7 @@ impl Play {
             clock: stage.clock(),
             budgets: setup.budgets,
             store,
+            saves: WriterConfig::default(),
             observer: Some(Rc::new(move |event| heard.borrow_mut().push(event))),
         };
         let session = Rc::new(Coordinator::new(composition, host).await?);

@@ -77,6 +77,7 @@ impl Default for LaunchDeadlines {
 ///         clock: Rc::new(TokioClock::new()),
 ///         budgets: CallBudgets::default(),
 ///         store: None,
+///         saves: Default::default(),
 ///         observer: None,
 ///     };
 ///     let session = Rc::new(Coordinator::new(composition, host).await?);

@@ -4,10 +4,9 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 use wellwritten_envelope::Id;
+use wellwritten_store::{StoreClient, WriterConfig};
 
-use crate::{
-    CallBudgets, Clock, Executor, Observer, ParticipantFactory, SessionError, SessionStore, Task,
-};
+use crate::{CallBudgets, Clock, Executor, Observer, ParticipantFactory, SessionError, Task};
 
 /// One agent, its port and how its decisions become controls.
 pub struct AgentBinding {
@@ -60,7 +59,9 @@ pub struct Host {
     /// How long an answer may take.
     pub budgets: CallBudgets,
     /// Where checkpoints go.
-    pub store: Option<Rc<dyn SessionStore>>,
+    pub store: Option<StoreClient>,
+    /// How many of them may be on their way there.
+    pub saves: WriterConfig,
     /// Who watches.
     pub observer: Option<Observer>,
 }

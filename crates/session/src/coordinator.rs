@@ -7,6 +7,7 @@ mod bootstrapping;
 mod checkpointing;
 mod connecting;
 mod identity;
+pub(crate) mod manifest;
 mod own_payloads;
 pub(crate) mod publishing;
 mod recording;
@@ -15,6 +16,8 @@ mod resetting;
 mod resolving;
 mod restoring;
 mod running;
+mod saving;
+pub(crate) mod seeking;
 mod staging;
 mod stepping;
 mod watching;
@@ -25,16 +28,18 @@ use std::rc::Rc;
 
 use wellwritten_envelope::{Id, RationalNs, Scope, U64};
 
+pub use checkpointing::CheckpointRequest;
 pub use resetting::ResetRequest;
 pub use running::RunOptions;
 
+use crate::coordinator::saving::Saves;
 use crate::publication::publisher::Publisher;
 use crate::session_state::{Link, SessionState};
 use crate::{
     CallBudgets, Clock, Composition, DispatchOrder, ErrorCode, FailureRecord, Host,
     MutationCertainty, Observer, ParticipantError, ParticipantFactory, ParticipantInfo, Phase,
-    PhaseChange, PhaseEdge, PublishedEvent, Role, SessionError, SessionEvent, SessionStore, Status,
-    TraceRecord, TraceSink,
+    PhaseChange, PhaseEdge, PublishedEvent, Role, SessionError, SessionEvent, Status, TraceRecord,
+    TraceSink,
 };
 
 /// A fault that ends the epoch: who is to blame, where one is, and what happened.
@@ -86,13 +91,33 @@ pub struct Coordinator {
     pub(crate) factory: Rc<dyn ParticipantFactory>,
     pub(crate) clock: Rc<dyn Clock>,
     pub(crate) budgets: CallBudgets,
-    pub(crate) store: Option<Rc<dyn SessionStore>>,
-    pub(crate) observer: Option<Observer>,
-    pub(crate) state: RefCell<SessionState>,
+    pub(crate) saves: Option<Saves>,
+    pub(crate) listeners: Listeners,
+    pub(crate) state: Rc<RefCell<SessionState>>,
     pub(crate) publisher: Rc<Publisher>,
     pub(crate) trace_sink: RefCell<Option<Rc<dyn TraceSink>>>,
     running: Cell<Option<&'static str>>,
     pub(crate) next_request: Cell<u64>,
+}
+
+/// Whoever hears what happens.
+#[derive(Clone)]
+pub(crate) struct Listeners {
+    publisher: Rc<Publisher>,
+    observer: Option<Observer>,
+}
+
+impl Listeners {
+    /// Tells an event. Nothing of the session is borrowed meanwhile.
+    pub(crate) fn emit(&self, event: SessionEvent) {
+        if self.publisher.has_listeners() {
+            let event = event.clone();
+            self.publisher.tell(&PublishedEvent::Session { event });
+        }
+        if let Some(observer) = &self.observer {
+            observer(event);
+        }
+    }
 }
 
 /// The one operation that runs. Dropped before its end (its future was dropped), it ends the epoch where the session
@@ -138,16 +163,25 @@ impl Coordinator {
             dispatch,
         } = composition;
         let state = SessionState::new(episode_id, epoch, environment_id, agents, task)?;
+        let state = Rc::new(RefCell::new(state));
+        let publisher = Rc::<Publisher>::default();
+        let listeners = Listeners {
+            publisher: publisher.clone(),
+            observer: host.observer,
+        };
+        let saves = host
+            .store
+            .map(|store| Saves::new(store, host.saves, state.clone(), listeners.clone()));
         let coordinator = Self {
             session_id,
             dispatch: Cell::new(dispatch),
             factory: host.factory,
             clock: host.clock,
             budgets: host.budgets,
-            store: host.store,
-            observer: host.observer,
-            state: RefCell::new(state),
-            publisher: Rc::default(),
+            saves: saves.transpose()?,
+            listeners,
+            state,
+            publisher,
             trace_sink: RefCell::new(None),
             running: Cell::new(None),
             next_request: Cell::new(1),
@@ -187,7 +221,7 @@ impl Coordinator {
             fenced: state.machine.phase() == Phase::Failed,
             pause_requested: state.pause_requested,
             terminal: state.terminal.clone(),
-            saving: state.saving,
+            saving: self.saves.as_ref().is_some_and(Saves::is_saving),
             store_warning: state.store_warning.clone(),
             durable: state.durable.clone(),
             tainted: state.tainted.iter().cloned().collect(),
@@ -304,6 +338,11 @@ impl Coordinator {
         self.running.get().is_none()
     }
 
+    /// What runs, if anything does.
+    pub(crate) fn running(&self) -> Option<&'static str> {
+        self.running.get()
+    }
+
     pub(crate) fn refuse_phase(&self, operation: &'static str) -> SessionError {
         SessionError::InvalidPhase {
             operation,
@@ -312,13 +351,7 @@ impl Coordinator {
     }
 
     pub(crate) fn emit(&self, event: SessionEvent) {
-        if self.publisher.has_listeners() {
-            let event = event.clone();
-            self.publisher.tell(&PublishedEvent::Session { event });
-        }
-        if let Some(observer) = &self.observer {
-            observer(event);
-        }
+        self.listeners.emit(event);
     }
 
     /// Changes the phase. Where someone ended the epoch in the meantime, that is the fault.

@@ -15,7 +15,7 @@
 //! [`ParticipantRuntime`] around a participant checks session, epoch, phase, step and parameters, runs one operation at
 //! a time and repeats answers instead of work. The [`Coordinator`] decides the order and verifies every answer before
 //! acting on it. A [`Transport`] carries requests to one incarnation of one participant ([`Direct`]: in the same
-//! program). Wall time ([`Clock`]), storage ([`SessionStore`]) and the making of participants ([`ParticipantFactory`])
+//! program). Wall time ([`Clock`]), storage ([`StoreClient`](wellwritten_store::StoreClient)) and the making of participants ([`ParticipantFactory`])
 //! are the host's. Everything is single-threaded and waits only where a participant, the store or the clock does.
 //!
 //! # Invariants
@@ -92,6 +92,7 @@ mod first_of;
 mod hello;
 mod id_list;
 mod join_all;
+mod known_names;
 mod observation;
 mod observation_rules;
 mod participant_error;
@@ -109,10 +110,10 @@ mod runtime_execution;
 mod runtime_records;
 mod runtime_state;
 mod sample_budget;
+mod seek;
 mod session_error;
 mod session_event;
 mod session_state;
-mod session_store;
 mod staged_state;
 mod state_payload;
 mod status;
@@ -154,7 +155,7 @@ pub use controller::{
     AxisRange, AxisSchema, AxisValue, ButtonState, ControlError, ControllerIntent,
     ControllerSchema, PortControl,
 };
-pub use coordinator::{Coordinator, ResetRequest, RunOptions};
+pub use coordinator::{CheckpointRequest, Coordinator, ResetRequest, RunOptions};
 pub use declaration_rules::DeclarationError;
 pub use description::Description;
 pub use direct::Direct;
@@ -187,9 +188,9 @@ pub use request::{Call, Request, RequestId, Role, StageRestore};
 pub use restore_report::{AbandonedSteps, RestoreReport, RestoreRequest, SkippedGeneration};
 pub use route_end::{RouteEnd, RouteEnded};
 pub use sample_budget::{SampleBudget, SampleBudgetError, SampleSpan};
+pub use seek::{RecordedSpan, SeekCancel, SeekError, SeekProgress, SeekReport, SeekRequest};
 pub use session_error::{IdentityDifference, PayloadFault, SessionError};
 pub use session_event::{Observer, SessionEvent};
-pub use session_store::{SessionStore, SharedStore};
 pub use staged_state::{StagedAgent, StagedState, StagedWorld};
 pub use state_payload::{AgentRecord, PayloadHeader, PayloadKind, StatePayload, StatePayloadError};
 pub use status::{DurableMark, FailureRecord, ParticipantInfo, Status};
@@ -214,7 +215,9 @@ pub use trace_sink::TraceSink;
 pub use transport::{Transport, TransportError};
 pub use typed_value::{SchemaRef, TypedValue, TypedValueError};
 pub use wellwritten_envelope::{Digest, Id, RationalNs, Scope, U64, digest_json};
-pub use wellwritten_store::SaveOutcome;
+pub use wellwritten_store::{
+    Resolution, SaveKind, SaveOutcome, SaveTicket, StoreClient, WriterConfig, WriterStatistics,
+};
 pub use worker_status::{WorkerState, WorkerStatus};
 
 /// Records a trace keeps in memory at most; older ones are dropped, and the trace says how many.

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use wellwritten_envelope::{CompatibilityDifference, EncodeError, EnvelopeError, Id};
-use wellwritten_store::{CommitError, SelectError};
+use wellwritten_envelope::{CompatibilityDifference, EnvelopeError, Id};
+use wellwritten_store::{CommitError, ReadError, SaveRefusal, SelectError, WriterConfigError};
 
 use crate::state_payload::StatePayloadError;
 use crate::{
@@ -125,12 +125,19 @@ pub enum SessionError {
         /// What its owner said.
         reason: String,
     },
-    /// The envelope could not be encoded.
-    #[error("the checkpoint could not be encoded: {source}")]
-    Encode {
-        /// What the encoder said.
+    /// There is no room for another checkpoint on its way to the store. Retry when one of those has ended.
+    #[error("the checkpoint has to wait: {refusal}")]
+    SaveRefused {
+        /// What there is no room for.
         #[from]
-        source: EncodeError,
+        refusal: SaveRefusal,
+    },
+    /// How many checkpoints may be on their way makes no sense.
+    #[error("the composition is refused: {source}")]
+    SaveConfig {
+        /// What does not.
+        #[from]
+        source: WriterConfigError,
     },
     /// The store refused something other than a save.
     #[error("the store refused: {source}")]
@@ -138,6 +145,13 @@ pub enum SessionError {
         /// What it said.
         #[from]
         source: CommitError,
+    },
+    /// The store could not be looked at.
+    #[error("the store cannot be looked at: {source}")]
+    StoreRead {
+        /// What it said.
+        #[from]
+        source: ReadError,
     },
     /// No generation could be taken.
     #[error("{source}")]
@@ -202,7 +216,10 @@ pub enum SessionError {
         others: Vec<IdentityDifference>,
     },
     /// The checkpoint is of something else.
-    #[error("the checkpoint's {field} is {stored}, this session's is {running}{}", Others(others))]
+    #[error(
+        "the checkpoint's {field} is {stored}, this session's is {running}{}",
+        Others(others)
+    )]
     Identity {
         /// The first field that differs.
         field: String,
@@ -272,7 +289,10 @@ impl fmt::Display for Others<'_> {
                 stored,
                 running,
             } = other;
-            write!(formatter, "; its {field} is {stored}, this session's is {running}")
+            write!(
+                formatter,
+                "; its {field} is {stored}, this session's is {running}"
+            )
         })
     }
 }
@@ -317,8 +337,11 @@ impl SessionError {
             | Self::EpisodeOver { .. }
             | Self::Tainted { .. }
             | Self::Gone { .. } => ErrorCode::InvalidPhase,
-            Self::Busy { .. } | Self::AdmissionsFull { .. } => ErrorCode::Busy,
+            Self::Busy { .. } | Self::AdmissionsFull { .. } | Self::SaveRefused { .. } => {
+                ErrorCode::Busy
+            }
             Self::Composition { .. }
+            | Self::SaveConfig { .. }
             | Self::Declaration { .. }
             | Self::StimulusDuration { .. }
             | Self::EpochName { .. }
@@ -334,10 +357,8 @@ impl SessionError {
             | Self::CoordinatorPayload { .. }
             | Self::Select { .. }
             | Self::Envelope { .. } => ErrorCode::IncompatibleState,
-            Self::Uncapturable { .. } | Self::Encode { .. } | Self::Executor { .. } => {
-                ErrorCode::Internal
-            }
-            Self::Store { .. } => ErrorCode::BackendFailure,
+            Self::Uncapturable { .. } | Self::Executor { .. } => ErrorCode::Internal,
+            Self::Store { .. } | Self::StoreRead { .. } => ErrorCode::BackendFailure,
             Self::EpochFailed(record) => record.error.code,
         }
     }

@@ -45,6 +45,18 @@ pub enum SessionEvent {
         #[cfg_attr(feature = "typescript", tsify(type = "bigint"))]
         boundary: u64,
     },
+    /// It waits for the store.
+    Queued {
+        /// The checkpoint.
+        #[cfg_attr(feature = "typescript", tsify(type = "string"))]
+        checkpoint_id: Id,
+        /// The boundary.
+        #[cfg_attr(feature = "typescript", tsify(type = "bigint"))]
+        boundary: u64,
+        /// The length of its payloads, in bytes.
+        #[cfg_attr(feature = "typescript", tsify(type = "bigint"))]
+        byte_length: u64,
+    },
     /// A save ended, one way or another.
     Generation {
         /// How.

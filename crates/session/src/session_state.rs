@@ -6,6 +6,7 @@ use std::rc::Rc;
 use wellwritten_envelope::{Digest, Id, RationalNs, sort_few_by};
 
 use crate::admission_queue::AdmissionQueue;
+use crate::known_names::KnownNames;
 use crate::step_recording::StepRecording;
 use crate::{
     AgentBinding, AgentProfile, AgentTelemetry, AudioTimeline, CallResolution, Description,
@@ -73,10 +74,13 @@ pub(crate) struct SessionState {
     pub failure: Option<FailureRecord>,
     pub tainted: BTreeSet<Id>,
     pub durable: Option<DurableMark>,
-    pub saving: bool,
+    /// Checkpoints whose names are taken.
+    pub known_checkpoints: KnownNames,
     pub store_warning: Option<String>,
-    /// The checkpoint the session goes on from, as long as the store was not told or did not take it.
-    pub resume_to_mark: Option<Id>,
+    /// Checkpoints on their way to the store, in order.
+    pub outstanding: Vec<Id>,
+    /// Whether the store may not know where the session goes on from.
+    pub is_lineage_unsure: bool,
     pub recording: StepRecording,
     pub trace: Trace,
     pub advances: u64,
@@ -198,9 +202,10 @@ impl SessionState {
             failure: None,
             tainted: BTreeSet::new(),
             durable: None,
-            saving: false,
+            known_checkpoints: KnownNames::default(),
             store_warning: None,
-            resume_to_mark: None,
+            outstanding: Vec::new(),
+            is_lineage_unsure: false,
             recording: StepRecording::default(),
             trace: Trace::default(),
             advances: 0,

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use serde::Serialize;
 use wellwritten_envelope::{Digest, Id, sort_few_by};
 
 use crate::behaviour_fields::each_field;
@@ -40,11 +41,6 @@ impl RecordedStep {
         }
     }
 
-    /// The digest of its behaviour, under no epoch in particular.
-    pub(crate) const fn digest(&self) -> Digest {
-        self.digest
-    }
-
     /// The fields in which a transition that was meant to be this one differs from it; none where it is the same.
     pub(crate) fn differing(&self, behaviour: &Behaviour, events: &[TaskEvent]) -> Vec<String> {
         let again = Self::new(Vec::new(), behaviour, events);
@@ -59,7 +55,9 @@ impl RecordedStep {
         });
         if again.fields.len() != self.fields.len() || differing.is_empty() {
             let (found, was) = (again.fields.len(), self.fields.len());
-            differing.push(format!("the number of fields: {found}, recorded were {was}"));
+            differing.push(format!(
+                "the number of fields: {found}, recorded were {was}"
+            ));
         }
         differing
     }
@@ -80,13 +78,18 @@ fn beginning_of(digest: &Digest) -> u32 {
 }
 
 /// A checkpoint of the recorded timeline.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
 pub struct RecordedCheckpoint {
     /// The checkpoint.
+    #[cfg_attr(feature = "typescript", tsify(type = "string"))]
     pub checkpoint_id: Id,
     /// The epoch it was captured in.
+    #[cfg_attr(feature = "typescript", tsify(type = "string"))]
     pub epoch: Id,
     /// The boundary it holds.
+    #[cfg_attr(feature = "typescript", tsify(type = "bigint"))]
     pub boundary: u64,
 }
 
@@ -101,8 +104,6 @@ pub(crate) enum Noted {
     Branched {
         /// The fields that differ; none where only the inputs do.
         fields: Vec<String>,
-        /// The digest that was recorded.
-        recorded: Digest,
     },
 }
 
@@ -173,7 +174,6 @@ impl StepRecording {
             }
             Some(recorded) => Noted::Branched {
                 fields: differing(recorded),
-                recorded: recorded.digest,
             },
             None => Noted::New,
         };
@@ -222,12 +222,16 @@ impl StepRecording {
         });
     }
 
+    pub(crate) fn knows(&self, checkpoint_id: &Id, epoch: &Id, boundary: u64) -> bool {
+        let mut known = self.checkpoints.iter();
+        known.any(|it| {
+            (&it.checkpoint_id, &it.epoch, it.boundary) == (checkpoint_id, epoch, boundary)
+        })
+    }
+
     /// The session goes on from a checkpoint. Where that is none of this timeline, another begins.
     pub(crate) fn go_on_from(&mut self, checkpoint_id: &Id, epoch: &Id, boundary: u64) {
-        let is_known = self.checkpoints.iter().any(|it| {
-            (&it.checkpoint_id, &it.epoch, it.boundary) == (checkpoint_id, epoch, boundary)
-        });
-        if !is_known {
+        if !self.knows(checkpoint_id, epoch, boundary) {
             self.begin(boundary);
             self.remember(checkpoint_id, epoch, boundary);
         }

@@ -309,12 +309,12 @@ impl WasmSession {
     pub async fn generations(&self) -> WebResult<JsValue> {
         let host = self.host()?;
         let store = &host.store;
-        let store = store.lock().await;
-        let generations: Vec<_> = store
-            .generations()
-            .map(|record| ListedGeneration {
-                record,
-                abandoned: store.is_abandoned(record),
+        let list = store.generations().await?;
+        let newest_first = list.generations.iter().rev();
+        let generations: Vec<_> = newest_first
+            .map(|one| ListedGeneration {
+                record: &one.info,
+                abandoned: one.abandoned,
             })
             .collect();
         Ok(to_js(&generations))
@@ -325,7 +325,7 @@ impl WasmSession {
     pub async fn store_usage(&self) -> WebResult<JsValue> {
         let host = self.host()?;
         let store = &host.store;
-        let usage = store.lock().await.usage().await?;
+        let usage = store.usage().await?;
         Ok(to_js(&StoreUsage {
             used_bytes: usage.used_bytes,
             quota_bytes: usage.quota_bytes,
@@ -338,7 +338,7 @@ impl WasmSession {
         let host = self.host()?;
         let store = &host.store;
         let checkpoint_id = parse_id(checkpoint_id)?;
-        let report = store.lock().await.verify(&checkpoint_id).await?;
+        let report = store.verify(&checkpoint_id).await?;
         Ok(to_js(&report))
     }
 
@@ -348,7 +348,7 @@ impl WasmSession {
         let host = self.host()?;
         let store = &host.store;
         let checkpoint_id = parse_id(checkpoint_id)?;
-        let bytes = store.lock().await.read(&checkpoint_id).await?;
+        let bytes = store.read(&checkpoint_id).await?;
         Ok(Uint8Array::from(bytes.as_slice()))
     }
 

@@ -11,9 +11,11 @@ use wellwritten_device::{BufferBinding, BufferId, DeviceEvent, GuardedDevice};
 use wellwritten_envelope::Id;
 use wellwritten_session::{
     BoxedFuture, Clock as _, Coordinator, ErrorCode, Host, ParticipantError, Phase, ResetRequest,
-    RestoreReport, RestoreRequest, RunOptions, SaveOutcome, SessionError, SessionStore, join_all,
+    RestoreReport, RestoreRequest, RunOptions, SaveOutcome, SessionError, WriterConfig, join_all,
 };
-use wellwritten_store::{GenerationInfo, MemoryMedium, OpenReport, Store, StoreConfig};
+use wellwritten_store::{
+    GenerationInfo, MemoryMedium, OpenReport, Store, StoreClient, StoreConfig,
+};
 
 use crate::error::{WebError, WebResult, WellwrittenErrorCode};
 use crate::fault::{FaultInfo, FaultSpec, list_faults};
@@ -30,9 +32,6 @@ use crate::web_clock::WebClock;
 /// Generations a store keeps unless told otherwise.
 const KEEP_GENERATIONS: usize = 3;
 
-/// The store of a session; the session and the page take turns.
-pub type GenerationStore = Mutex<Store<SessionMedium>>;
-
 /// One open session.
 pub struct SessionHost {
     pub session_id: Id,
@@ -40,7 +39,7 @@ pub struct SessionHost {
     pub device: GuardedDevice,
     pub faults: FaultBoard,
     pub events: EventSink,
-    pub store: Rc<GenerationStore>,
+    pub store: StoreClient,
     pub subscriptions: Subscriptions,
     launched: LaunchedList,
     store_choice: StoreChoice,
@@ -76,14 +75,14 @@ impl SessionHost {
             launched,
         } = compose(&config, launcher).await?;
         let forward = events.clone();
-        let session_store: Rc<dyn SessionStore> = store.clone();
         let coordinator = Coordinator::new(
             composition,
             Host {
                 factory,
                 clock: Rc::new(WebClock::of_this_thread()),
                 budgets: config.budgets(),
-                store: Some(session_store),
+                store: Some(store.clone()),
+                saves: WriterConfig::default(),
                 observer: Some(Rc::new(move |event| forward.forward(event))),
             },
         )
@@ -91,7 +90,8 @@ impl SessionHost {
         let coordinator = Rc::new(coordinator);
         // Participants elsewhere may go away between calls; in this program there is none to watch.
         spawn_local(Coordinator::watch(&coordinator));
-        let newest = store.lock().await.latest().cloned();
+        let listed = store.generations().await?.generations.into_iter();
+        let newest = listed.rev().find(|one| one.is_latest).map(|one| one.info);
         let host = Rc::new(Self {
             session_id,
             coordinator,
@@ -448,7 +448,7 @@ where
 async fn open_store(
     session_id: &Id,
     config: &SessionConfig,
-) -> WebResult<(Rc<GenerationStore>, OpenReport)> {
+) -> WebResult<(StoreClient, OpenReport)> {
     let store_config = StoreConfig {
         keep_generations: config.keep_generations.unwrap_or(KEEP_GENERATIONS),
     };
@@ -457,5 +457,5 @@ async fn open_store(
         StoreChoice::Memory => SessionMedium::Memory(MemoryMedium::new()),
     };
     let (store, report) = Store::open(medium, store_config).await?;
-    Ok((Rc::new(Mutex::new(store)), report))
+    Ok((StoreClient::local(store), report))
 }

@@ -250,7 +250,10 @@ async fn opfs_keeps_the_promises_of_a_medium() {
     for entry in medium.list().await.expect("lists") {
         medium.remove(&entry.name).await.expect("removes");
     }
-    medium.write_new("a", &[b"fir", b"st"]).await.expect("writes");
+    medium
+        .write_new("a", &[b"fir", b"st"])
+        .await
+        .expect("writes");
     assert!(matches!(
         medium.write_new("a", &[b"again"]).await,
         Err(MediumError::AlreadyExists { .. })

@@ -4,20 +4,20 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::executor::block_on;
-use futures::lock::Mutex;
 use serde_json::Value;
 use wellwritten_arena::{Arena, ArenaConfig, FaultBoard, WORLD_ID};
 use wellwritten_device::GuardedDevice;
-use wellwritten_envelope::{Digest, Manifest, PayloadRow, decode, encode};
+use wellwritten_envelope::{Digest, Manifest, PayloadRow, decode};
 use wellwritten_session::{
     AgentBinding, Clock, Composition, Coordinator, Direct, DispatchOrder, Executor, Host, Id,
-    ParticipantError, ParticipantFactory, PayloadHeader, Phase, RestoreRequest, SessionStore,
-    StatePayload, Transport,
+    ParticipantError, ParticipantFactory, PayloadHeader, Phase, RestoreRequest, StatePayload,
+    Transport, WriterConfig,
 };
-use wellwritten_store::{GenerationBytes, MemoryMedium, Store, StoreConfig, compatibility_digest};
+use wellwritten_store::{MemoryMedium, PayloadBytes, SaveRequest, Store, StoreClient, StoreConfig};
 
 use crate::lockstep::id;
 
@@ -63,15 +63,13 @@ impl Clock for CountingClock {
     async fn sleep_ns(&self, _duration_ns: u64) {}
 }
 
-type Shared = Rc<Mutex<Store<MemoryMedium>>>;
-
 /// A session of the real participants that failed after it saved `good` at boundary 3.
-fn failed() -> (Coordinator, Shared) {
+fn failed() -> (Coordinator, StoreClient) {
     let config = StoreConfig {
         keep_generations: 200,
     };
     let (store, _) = block_on(Store::open(MemoryMedium::new(), config)).unwrap();
-    let store = Rc::new(Mutex::new(store));
+    let store = StoreClient::local(store);
     let arena = Arena::new(
         ArenaConfig::default(),
         GuardedDevice::cpu(),
@@ -92,12 +90,12 @@ fn failed() -> (Coordinator, Shared) {
         task: Box::new(arena.task()),
         dispatch: DispatchOrder::default(),
     };
-    let shared: Rc<dyn SessionStore> = store.clone();
     let host = Host {
         budgets: wellwritten_session::CallBudgets::default(),
         factory: Rc::new(Factory(arena)),
         clock: Rc::new(CountingClock::default()),
-        store: Some(shared),
+        store: Some(store.clone()),
+        saves: WriterConfig::default(),
         observer: None,
     };
     let session = block_on(Coordinator::new(composition, host)).unwrap();
@@ -122,15 +120,14 @@ fn fail(session: &Coordinator) {
 
 /// Commits a copy of `good` as `name`, changed in the header or the body of one payload.
 fn commit_copy(
-    store: &Shared,
+    store: &StoreClient,
     name: &str,
     payload: &str,
     change: &dyn Fn(&mut PayloadHeader, &mut Vec<u8>),
 ) {
-    let mut store = block_on(store.lock());
     let bytes = block_on(store.read(&id("good"))).unwrap();
     let envelope = decode(&bytes).unwrap();
-    let payloads: Vec<(Id, Vec<u8>)> = envelope
+    let payloads: Vec<(Id, PayloadBytes)> = envelope
         .payloads
         .iter()
         .map(|view| {
@@ -141,7 +138,7 @@ fn commit_copy(
                 change(&mut header, &mut body);
             }
             let framed = StatePayload::encode(&header, &body).unwrap();
-            (view.name.clone(), framed)
+            (view.name.clone(), Arc::new(framed) as PayloadBytes)
         })
         .collect();
     let manifest = Manifest {
@@ -149,20 +146,7 @@ fn commit_copy(
         payloads: Vec::<PayloadRow>::new(),
         ..envelope.manifest.clone()
     };
-    let borrowed: Vec<(Id, &[u8])> = payloads
-        .iter()
-        .map(|(name, bytes)| (name.clone(), bytes.as_slice()))
-        .collect();
-    let bytes = encode(&manifest, &borrowed).unwrap();
-    let committed = block_on(store.commit(GenerationBytes {
-        checkpoint_id: manifest.checkpoint_id.clone(),
-        session_id: manifest.source_scope.session_id.clone(),
-        epoch: manifest.source_scope.epoch.clone(),
-        episode_id: manifest.episode_id.clone(),
-        boundary: manifest.source_scope.step.0,
-        compatibility_digest: compatibility_digest(&manifest.compatibility),
-        bytes: &bytes,
-    }));
+    let committed = block_on(store.save(SaveRequest { manifest, payloads }));
     committed.unwrap();
 }
 
@@ -247,7 +231,6 @@ fn no_scalar_of_a_participant_can_be_changed_alone() {
     for payload in ["world", "agent-fly-a", "agent-fly-b"] {
         let mut places = Vec::new();
         {
-            let store = block_on(store.lock());
             let bytes = block_on(store.read(&id("good"))).unwrap();
             let envelope = decode(&bytes).unwrap();
             let framed = envelope.payload(&id(payload)).unwrap();

@@ -89,6 +89,7 @@ fn by_session(agents: usize, steps: u64) -> Vec<Seen> {
         clock: Rc::new(StillClock),
         budgets: CallBudgets::default(),
         store: None,
+        saves: wellwritten_session::WriterConfig::default(),
         observer: None,
     };
     let parts = composition

@@ -89,6 +89,7 @@ pub async fn session(
         clock: Rc::new(TokioClock::new()),
         budgets: CallBudgets::default(),
         store: None,
+        saves: wellwritten_session::WriterConfig::default(),
         observer: None,
     };
     let session = Coordinator::new(composition.expect("it is legal"), host).await;

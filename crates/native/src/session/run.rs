@@ -11,7 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::LocalSet;
 use wellwritten_native::{Launcher, TokioClock};
 use wellwritten_session::{
-    CallBudgets, Coordinator, Host, RestoreRequest, SessionError, TraceSink,
+    CallBudgets, Coordinator, Host, RestoreRequest, SessionError, TraceSink, WriterConfig,
 };
 
 use super::counter_launch;
@@ -151,6 +151,7 @@ impl Live<'_> {
             clock: Rc::new(TokioClock::new()),
             budgets: CallBudgets::default(),
             store: self.store.map(RunStore::session_store),
+            saves: WriterConfig::default(),
             observer: None,
         };
         let composition = counter_launch::composition(self.arguments).map_err(|error| {

@@ -5,9 +5,8 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use futures::lock::Mutex;
 use wellwritten_native::{FileMedium, OpenStoreError};
-use wellwritten_session::{Coordinator, SaveOutcome, SessionError, SessionStore, SharedStore};
+use wellwritten_session::{Coordinator, SaveOutcome, SessionError, StoreClient};
 use wellwritten_store::{Store, StoreConfig};
 
 use super::run_report::Came;
@@ -20,7 +19,7 @@ use crate::store::tell_opening;
 /// Where a run saves its checkpoints, and how often.
 pub struct RunStore {
     folder: PathBuf,
-    store: SharedStore<FileMedium>,
+    store: StoreClient,
     every: Option<NonZeroU64>,
     log: SaveLog,
     /// The boundary of the newest checkpoint.
@@ -61,7 +60,7 @@ impl RunStore {
         }
         Ok(Some(Self {
             folder: folder.clone(),
-            store: Rc::new(Mutex::new(store)),
+            store: StoreClient::local(store),
             every: arguments.checkpoint_every,
             log: SaveLog::new(console),
             saved: Cell::new(None),
@@ -69,7 +68,7 @@ impl RunStore {
     }
 
     /// What a session needs of it.
-    pub fn session_store(&self) -> Rc<dyn SessionStore> {
+    pub fn session_store(&self) -> StoreClient {
         self.store.clone()
     }
 

@@ -160,6 +160,7 @@ fn trace_under(folder: &Folder, epoch: &str, steps: u64) -> PathBuf {
             clock: Rc::new(TokioClock::new()),
             budgets: CallBudgets::default(),
             store: None,
+            saves: wellwritten_session::WriterConfig::default(),
             observer: None,
         };
         let session = Coordinator::new(composition, host).await.unwrap();

@@ -92,6 +92,7 @@ pub async fn session(
         clock: Rc::new(TokioClock::new()),
         budgets: budgets(),
         store: None,
+        saves: wellwritten_session::WriterConfig::default(),
         observer: None,
     };
     let session = Rc::new(Coordinator::new(composition.unwrap(), host).await?);

@@ -2,6 +2,7 @@
 
 use wellwritten_envelope::Id;
 
+use crate::coordinator::seeking::SEEK;
 use crate::stimulus_rules::MAX_PER_STEP;
 use crate::{Admission, AdmissionEvent, Admitted, Coordinator, Phase, SessionError, SessionEvent};
 
@@ -11,6 +12,8 @@ impl Coordinator {
 
     /// Accepts a stimulus for an agent, to be applied before the ticks of the next step that begins; a step that runs
     /// is not touched. `duration_ms` is finite and above zero.
+    ///
+    /// Refused as busy while a seek runs, which puts in what was recorded and nothing else.
     ///
     /// What waits is part of a checkpoint, and a restore puts back exactly what waited then. Where the epoch ends first,
     /// the admission is aborted. [`SessionEvent::Admission`] tells every station.
@@ -46,6 +49,12 @@ impl Coordinator {
         kind_id: &Id,
         duration_ms: f64,
     ) -> Result<Admitted, SessionError> {
+        if self.running() == Some(SEEK) {
+            return Err(SessionError::Busy {
+                operation: "admitting a stimulus",
+                running: SEEK,
+            });
+        }
         let Some(earliest_step) = self.next_cut() else {
             return Err(self.refuse_phase("admitting a stimulus"));
         };

@@ -13,7 +13,7 @@ use crate::session_state::{Link, SessionState};
 use crate::{
     AgentInitialize, AgentInitialized, Answer, Behaviour, Call, Composition, Coordinator,
     EnvironmentInitialize, ErrorCode, EventLedger, Phase, RequestId, SensoryInput, SessionError,
-    SessionStore, Status, TaskEvent, TickClock, TypedValue, WorldObservation,
+    Status, TaskEvent, TickClock, TypedValue, WorldObservation,
 };
 
 /// One agent's initialization, answered.
@@ -42,17 +42,18 @@ impl Coordinator {
     /// The epoch to begin with, recorded in the store so that no later session uses its name.
     async fn claim_first_epoch(&self) -> Result<Id, SessionError> {
         let asked = self.state.borrow().first_epoch.clone();
-        let epoch = match (&asked, &self.store) {
+        let epoch = match (&asked, &self.saves) {
             (Some(epoch), _) => epoch.clone(),
             (None, Some(_)) => self.unused_epoch(first_of('e')).await?,
             (None, None) => Id::parse("e1").expect("a legal id"),
         };
         Self::check_epoch_name(&epoch)?;
-        if let Some(store) = &self.store {
-            if store.is_epoch_used(&epoch).await {
+        if let Some(saves) = &self.saves {
+            if saves.ask(saves.client.is_epoch_used(&epoch)).await? {
                 return Err(SessionError::StaleEpoch { epoch });
             }
-            self.claim_epoch(&**store, &epoch).await?;
+            self.learn_checkpoints().await?;
+            self.claim_epoch(&epoch).await?;
         }
         Ok(epoch)
     }
@@ -60,12 +61,11 @@ impl Coordinator {
     /// Has the store write down that `epoch` begins. A store that cannot, being full for instance, keeps nobody from
     /// running: nothing durable carries the name then, and the first save that succeeds writes it down. Status says
     /// so until then.
-    pub(crate) async fn claim_epoch(
-        &self,
-        store: &dyn SessionStore,
-        epoch: &Id,
-    ) -> Result<(), SessionError> {
-        let warning = match store.claim_epoch(epoch).await {
+    pub(crate) async fn claim_epoch(&self, epoch: &Id) -> Result<(), SessionError> {
+        let Some(saves) = &self.saves else {
+            return Ok(());
+        };
+        let warning = match saves.ask(saves.client.claim_epoch(epoch)).await {
             Ok(_) => None,
             Err(error @ CommitError::EpochUsed { .. }) => return Err(error.into()),
             Err(error) => Some(format!(
@@ -80,9 +80,9 @@ impl Coordinator {
     pub(crate) async fn unused_epoch(&self, current: Id) -> Result<Id, SessionError> {
         let used = self.used_epochs();
         for stem in std::iter::once(current.clone()).chain(('e'..='z').map(first_of)) {
-            let mut next = self.next_epoch_after(&stem).await;
+            let mut next = self.next_epoch_after(&stem).await?;
             while let Some(epoch) = next.take_if(|epoch| used.contains(epoch)) {
-                next = self.next_epoch_after(&epoch).await;
+                next = self.next_epoch_after(&epoch).await?;
             }
             if let Some(epoch) = next.filter(|epoch| Self::check_epoch_name(epoch).is_ok()) {
                 return Ok(epoch);
@@ -92,10 +92,10 @@ impl Coordinator {
     }
 
     /// The next name that no store knows of, where there is none: the next there is.
-    async fn next_epoch_after(&self, epoch: &Id) -> Option<Id> {
-        match &self.store {
-            Some(store) => store.next_epoch_after(epoch).await,
-            None => EpochHistory::default().next_after(epoch),
+    async fn next_epoch_after(&self, epoch: &Id) -> Result<Option<Id>, SessionError> {
+        match &self.saves {
+            Some(saves) => Ok(saves.ask(saves.client.next_epoch_after(epoch)).await?),
+            None => Ok(EpochHistory::default().next_after(epoch)),
         }
     }
 

@@ -4,7 +4,7 @@ use wellwritten_envelope::{
     AgentEntry, CompatibilityDifference, Digest, Id, Manifest, compare_compatibility,
 };
 
-use crate::coordinator::checkpointing::{SCHEDULER, port_map};
+use crate::coordinator::manifest::{SCHEDULER, port_map};
 use crate::id_list::IdList;
 use crate::session_state::SessionState;
 use crate::{AgentProfile, Coordinator, IdentityDifference, SessionError};
@@ -59,7 +59,11 @@ impl Coordinator {
         found.same("environment.workerId", stored, &running.participant_id);
         // This session has no helpers; a checkpoint that needs one for an exact resume is not resumed without it.
         for (index, helper) in manifest.helper_state.iter().enumerate() {
-            found.push(format!("helperState[{index}]"), format!("{helper:?}"), ABSENT);
+            found.push(
+                format!("helperState[{index}]"),
+                format!("{helper:?}"),
+                ABSENT,
+            );
         }
     }
 
@@ -203,7 +207,11 @@ impl Differences {
             ("seed", entry.seed.to_string(), profile.seed.to_string()),
         ];
         for (name, stored, running) in fields {
-            self.same(&format!("agents[{}].{name}", profile.agent_id), stored, running);
+            self.same(
+                &format!("agents[{}].{name}", profile.agent_id),
+                stored,
+                running,
+            );
         }
     }
 }

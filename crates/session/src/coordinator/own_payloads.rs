@@ -15,7 +15,8 @@ use crate::state_payload::{PayloadHeader, PayloadKind, StatePayload};
 use crate::stimulus_rules::check_stimuli;
 use crate::{
     Admission, AudioPosition, AudioTimeline, Behaviour, Coordinator, EpisodeRequest, EventLedger,
-    EventWatermark, Execution, Executor, RestoredTask, SessionError, Stimulus, Task, TickClock, TypedValue,
+    EventWatermark, Execution, Executor, RestoredTask, SessionError, Stimulus, Task, TickClock,
+    TypedValue,
 };
 
 /// Payload of the task's ledger.

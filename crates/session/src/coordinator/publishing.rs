@@ -5,7 +5,7 @@ use std::rc::Rc;
 use wellwritten_envelope::{Id, U64};
 
 use crate::audio_rules::positions;
-use crate::coordinator::checkpointing::SCHEDULER;
+use crate::coordinator::manifest::SCHEDULER;
 use crate::{
     BehaviourDigest, CommittedBoundary, CommittedSnapshot, Coordinator, PortControl,
     PublicationGate, PublicationOutcome, PublishedAgent, PublishedEvent, QueryError,

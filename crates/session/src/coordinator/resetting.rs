@@ -29,19 +29,20 @@ impl Coordinator {
     ///
     /// A refusal (another phase, a name used before) changes nothing. From `Resetting` on, whatever goes wrong ends the
     /// new epoch: the session is failed, in the episode it was in, and every participant must be replaced before a
-    /// restore from one of that episode's checkpoints.
+    /// restore from one of that episode's checkpoints. An episode that has begun and fails before its first checkpoint
+    /// leaves nothing to restore it from: then a checkpoint of an earlier one may be named, and the session is in that
+    /// again.
     pub async fn reset(&self, request: ResetRequest) -> Result<Status, SessionError> {
         let guard = self.begin("reset")?;
         let Phase::Paused { boundary } = self.phase() else {
             return Err(self.refuse_phase("reset"));
         };
         let ResetRequest { episode_id, epoch } = request;
+        self.saves_ended().await;
         self.require_fresh_episode(&episode_id).await?;
         let epoch = self.fresh_epoch(epoch.as_ref()).await?;
         let executors = self.pristine_executors()?;
-        if let Some(store) = self.store.clone() {
-            self.claim_epoch(&*store, &epoch).await?;
-        }
+        self.claim_epoch(&epoch).await?;
         let left = self
             .leave_episode(boundary, &episode_id, &epoch)
             .map_err(|fault| self.fail(fault))?;
@@ -84,8 +85,11 @@ impl Coordinator {
 
     async fn require_fresh_episode(&self, episode_id: &Id) -> Result<(), SessionError> {
         let is_used = self.state.borrow().used_episodes.contains(episode_id);
-        let is_stored = match &self.store {
-            Some(store) => store.is_episode_used(&self.session_id, episode_id).await,
+        let is_stored = match &self.saves {
+            Some(saves) => {
+                let is_used = saves.client.is_episode_used(&self.session_id, episode_id);
+                saves.ask(is_used).await?
+            }
             None => false,
         };
         if is_used || is_stored {

@@ -6,11 +6,12 @@ use wellwritten_store::{GenerationFilter, SelectError, Selected, Selection, comp
 use crate::coordinator::Fault;
 use crate::coordinator::asking::Unanswered;
 use crate::coordinator::own_payloads::RestoredCoordinator;
+use crate::coordinator::saving::Saves;
 use crate::session_state::{Link, SessionState};
 use crate::{
-    AbandonedSteps, AdmissionEvent, Admitted, Coordinator, DurableMark, Phase,
-    RequestId, RestoreReport, RestoreRequest, Role, SessionError, SessionEvent, SessionStore,
-    SkippedGeneration, WorldObservation,
+    AbandonedSteps, AdmissionEvent, Admitted, Coordinator, DurableMark, Phase, RequestId,
+    RestoreReport, RestoreRequest, Role, SessionError, SessionEvent, SkippedGeneration,
+    WorldObservation,
 };
 
 impl Coordinator {
@@ -28,19 +29,19 @@ impl Coordinator {
         if !matches!(phase, Phase::Failed | Phase::Starting) {
             return Err(self.refuse_phase("restore"));
         }
-        let store = self.store.clone().ok_or(SessionError::NoStore)?;
+        let saves = self.saves()?;
         self.require_untainted()?;
+        self.saves_ended().await;
+        self.learn_checkpoints().await?;
         let to_epoch = self.fresh_epoch(request.epoch.as_ref()).await?;
-        let selected = self.select(&*store, &request).await?;
+        let selected = self.select(saves, &request).await?;
         let envelope = decode(&selected.bytes)?;
-        let restored = self
-            .restorable(&*store, &envelope, &to_epoch)
-            .await?;
-        self.claim_epoch(&*store, &to_epoch).await?;
+        let restored = self.restorable(&envelope, &to_epoch).await?;
+        self.claim_epoch(&to_epoch).await?;
         let mut report = self
             .restore_group(&envelope, &to_epoch, restored, skipped(&selected))
             .await?;
-        report.store_warning = self.mark_resumed(&*store).await;
+        report.store_warning = self.mark_resumed(&report.checkpoint_id).await;
         drop(guard);
         Ok(report)
     }
@@ -57,11 +58,10 @@ impl Coordinator {
     /// there, and the coordinator's own part can be installed. Nothing changes.
     pub(crate) async fn restorable(
         &self,
-        store: &dyn SessionStore,
         envelope: &Envelope<'_>,
         to_epoch: &Id,
     ) -> Result<RestoredCoordinator, SessionError> {
-        let episode_id = self.episode_to_be(store, &envelope.manifest).await;
+        let episode_id = self.episode_to_be(&envelope.manifest).await?;
         self.compare_identity(&envelope.manifest, &episode_id)?;
         self.require_present().await?;
         self.restored_coordinator(envelope, to_epoch)
@@ -69,42 +69,39 @@ impl Coordinator {
 
     /// The episode a generation must be of: the running one, unless that has failed without leaving any, and the
     /// generation is of an earlier one of this session.
-    async fn episode_to_be(&self, store: &dyn SessionStore, manifest: &Manifest) -> Id {
-        let running = self.episode_id();
-        let has_failed = self.phase() == Phase::Failed;
-        let was_left = self
-            .state
-            .borrow()
-            .used_episodes
-            .contains(&manifest.episode_id);
-        let may_leave = has_failed && was_left && manifest.episode_id != running;
-        if may_leave && !store.is_episode_used(&self.session_id, &running).await {
-            return manifest.episode_id.clone();
+    async fn episode_to_be(&self, manifest: &Manifest) -> Result<Id, SessionError> {
+        let found = &manifest.episode_id;
+        let was_left = self.state.borrow().used_episodes.contains(found);
+        if was_left && *found != self.episode_id() && self.has_failed_unsaved().await? {
+            return Ok(found.clone());
         }
-        running
+        Ok(self.episode_id())
+    }
+
+    /// Whether the running episode has failed without leaving a checkpoint.
+    async fn has_failed_unsaved(&self) -> Result<bool, SessionError> {
+        let saves = self.saves()?;
+        let episode_id = self.episode_id();
+        let is_saved = saves.client.is_episode_used(&self.session_id, &episode_id);
+        Ok(self.phase() == Phase::Failed && !saves.ask(is_saved).await?)
     }
 
     /// Has the store write down that the session goes on from where it was restored; what it could not, for a person.
-    /// Tried again before the next save, so that what is saved then does not seem to go on from an abandoned future.
-    pub(crate) async fn mark_resumed(&self, store: &dyn SessionStore) -> Option<String> {
-        let checkpoint_id = self.state.borrow().resume_to_mark.clone()?;
-        let marked = store.mark_resumed(&checkpoint_id).await;
-        let mut state = self.state.borrow_mut();
-        match marked {
-            Ok(_) => {
-                state.resume_to_mark.take_if(|marked| *marked == checkpoint_id);
-                None
-            }
-            Err(error) => Some(error.to_string()),
+    pub(crate) async fn mark_resumed(&self, checkpoint_id: &Id) -> Option<String> {
+        let saves = self.saves.as_ref()?;
+        let marked = saves.ask(saves.client.mark_resumed(checkpoint_id)).await;
+        if marked.is_ok() {
+            self.state.borrow_mut().is_lineage_unsure = false;
         }
+        marked.err().map(|error| error.to_string())
     }
 
     /// The epoch to go on under: the one asked for, if it was never used, or the next that was not.
     pub(crate) async fn fresh_epoch(&self, asked: Option<&Id>) -> Result<Id, SessionError> {
         if let Some(epoch) = asked {
             Self::check_epoch_name(epoch)?;
-            let is_stored = match &self.store {
-                Some(store) => store.is_epoch_used(epoch).await,
+            let is_stored = match &self.saves {
+                Some(saves) => saves.ask(saves.client.is_epoch_used(epoch)).await?,
                 None => false,
             };
             if is_stored || self.used_epochs().contains(epoch) {
@@ -122,7 +119,7 @@ impl Coordinator {
     /// compatible, the newest is taken all the same, so that the comparison names the field.
     async fn select(
         &self,
-        store: &dyn SessionStore,
+        saves: &Saves,
         request: &RestoreRequest,
     ) -> Result<Selected, SessionError> {
         let of_session = GenerationFilter {
@@ -136,7 +133,7 @@ impl Coordinator {
         };
         let running = self.compatibility().ok();
         if request.checkpoint_id.is_some() || running.is_none() {
-            return Ok(store.select(&wide).await?);
+            return Ok(saves.ask(saves.client.select(wide)).await?);
         }
         let narrow = Selection {
             filter: GenerationFilter {
@@ -146,10 +143,10 @@ impl Coordinator {
             },
             ..wide.clone()
         };
-        match store.select(&narrow).await {
+        match saves.ask(saves.client.select(narrow)).await {
             Err(SelectError::Incompatible { .. }) => {
-                let newest = store.select(&wide).await?;
-                self.require_saved_episode(store, &newest).await?;
+                let newest = saves.ask(saves.client.select(wide)).await?;
+                self.require_saved_episode(&newest).await?;
                 Ok(newest)
             }
             selected => Ok(selected?),
@@ -157,18 +154,12 @@ impl Coordinator {
     }
 
     /// Says so where the running episode failed before its first checkpoint.
-    async fn require_saved_episode(
-        &self,
-        store: &dyn SessionStore,
-        newest: &Selected,
-    ) -> Result<(), SessionError> {
-        let episode = self.episode_id();
-        let has_failed = self.phase() == Phase::Failed;
-        if !has_failed || store.is_episode_used(&self.session_id, &episode).await {
+    async fn require_saved_episode(&self, newest: &Selected) -> Result<(), SessionError> {
+        if !self.has_failed_unsaved().await? {
             return Ok(());
         }
         Err(SessionError::EpisodeNotSaved {
-            episode,
+            episode: self.episode_id(),
             newest: newest.generation.checkpoint_id.clone(),
             newest_episode: newest.generation.episode_id.clone(),
         })
@@ -356,10 +347,12 @@ fn put_back(
         epoch: manifest.source_scope.epoch.clone(),
         boundary,
     });
-    state.resume_to_mark = Some(manifest.checkpoint_id.clone());
-    state
-        .recording
-        .go_on_from(&manifest.checkpoint_id, &manifest.source_scope.epoch, boundary);
+    state.is_lineage_unsure = true;
+    state.recording.go_on_from(
+        &manifest.checkpoint_id,
+        &manifest.source_scope.epoch,
+        boundary,
+    );
     state
         .trace
         .restore(&manifest.source_scope.epoch, boundary, to_epoch.clone());

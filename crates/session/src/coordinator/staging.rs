@@ -45,7 +45,13 @@ impl Coordinator {
                 .collect()
         };
         let mut parts = self.each_in_order(questions(0, 1)).await;
-        if matches!(parts[0], Some(Ok(StagedPart { difference: None, .. }))) {
+        if matches!(
+            parts[0],
+            Some(Ok(StagedPart {
+                difference: None,
+                ..
+            }))
+        ) {
             parts.extend(self.each_in_order(questions(1, links.len())).await);
         }
         let mut staged = Vec::with_capacity(links.len());
@@ -153,9 +159,7 @@ impl Coordinator {
     ) -> Result<Activated, Fault> {
         let manifest = &envelope.manifest;
         let boundary = manifest.source_scope.step.0;
-        let (world, agents) = links
-            .split_first()
-            .expect("a session has an environment");
+        let (world, agents) = links.split_first().expect("a session has an environment");
         let (request_id, observation) = self
             .activate(world, &staged[0], manifest)
             .await

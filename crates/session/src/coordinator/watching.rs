@@ -8,14 +8,28 @@ use std::task::Poll;
 use crate::first_of::within;
 use crate::session_state::Link;
 use crate::{
-    Answer, BoxedFuture, Call, Coordinator, ErrorCode, ParticipantError, Phase, Request, RouteEnded,
+    Answer, BoxedFuture, Call, Coordinator, ErrorCode, ParticipantError, Phase, Request,
+    RouteEnded, join_all,
 };
 
 impl Coordinator {
     /// Watches over participants that live elsewhere, for as long as the session is there: where a route ends, or nobody
     /// answers at its other end while nothing else runs, the epoch fails and says who and why. The host lets it run beside
     /// everything else; without it the session finds out at its next step.
+    ///
+    /// It also writes what waits for the store; without it, that goes on only while somebody waits for an outcome. What
+    /// was taken on when the session is dropped is still written.
     pub fn watch(session: &Rc<Self>) -> impl Future<Output = ()> + use<> {
+        let mut both: Vec<BoxedFuture<'static, ()>> = vec![Box::pin(Self::look_out(session))];
+        if let Some(saves) = &session.saves {
+            both.push(Box::pin(saves.writer.drive()));
+        }
+        async move {
+            join_all(both).await;
+        }
+    }
+
+    fn look_out(session: &Rc<Self>) -> impl Future<Output = ()> + use<> {
         let (weak, clock) = (Rc::downgrade(session), session.clock.clone());
         let interval_ns = session.budgets.probe_ns;
         async move {

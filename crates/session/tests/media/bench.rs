@@ -8,18 +8,18 @@ use std::task::Poll;
 
 use async_trait::async_trait;
 use futures::executor::block_on;
-use futures::lock::Mutex;
 use wellwritten_session::{
     AgentBinding, AgentProfile, CallBudgets, Clock, Composition, Coordinator, Digest, Direct,
     DispatchOrder, EnvironmentDescriptor, ErrorCode, FailureRecord, Host, Id, ParticipantError,
-    ParticipantFactory, RestoreRequest, SensoryInput, SessionEvent, SessionStore, Stimulus,
-    Transport, WorldObservation,
+    ParticipantFactory, RestoreRequest, SensoryInput, SessionEvent, Stimulus, Transport,
+    WorldObservation, WriterConfig,
 };
+use wellwritten_store::StoreConfig;
 use wellwritten_store::testing::SimulatedMedium;
-use wellwritten_store::{Store, StoreConfig};
 
 use crate::agent::EchoAgent;
 use crate::executors::TellingExecutor;
+use crate::shared_store::SharedStore;
 use crate::task::CountingTask;
 use crate::world::NumberWorld;
 
@@ -193,7 +193,7 @@ impl ParticipantFactory for Factory {
 /// A session on its bench.
 pub struct Rig {
     pub bench: Rc<Bench>,
-    pub store: Rc<Mutex<Store<SimulatedMedium>>>,
+    pub store: Rc<SharedStore>,
     pub session: Rc<Coordinator>,
 }
 
@@ -212,8 +212,7 @@ impl Rig {
     }
 
     pub fn starting_on(bench: Rc<Bench>) -> Self {
-        let opened = Store::open(SimulatedMedium::new(), StoreConfig::default());
-        let store = Rc::new(Mutex::new(block_on(opened).unwrap().0));
+        let store = SharedStore::open(&SimulatedMedium::new(), StoreConfig::default());
         let composed = compose(&bench, Some(store.clone()));
         Self {
             session: Rc::new(composed.unwrap()),
@@ -266,7 +265,7 @@ impl Rig {
 /// A session of the usual two agents.
 pub fn compose(
     bench: &Rc<Bench>,
-    store: Option<Rc<Mutex<Store<SimulatedMedium>>>>,
+    store: Option<Rc<SharedStore>>,
 ) -> Result<Coordinator, wellwritten_session::SessionError> {
     let ports = ["p1", "p2"];
     let agents = AGENTS.iter().zip(ports).map(|(agent, port)| AgentBinding {
@@ -290,7 +289,8 @@ pub fn compose(
         }),
         clock: Rc::new(StoppedClock),
         budgets: CallBudgets::default(),
-        store: store.map(|store| store as Rc<dyn SessionStore>),
+        store: store.map(|store| store.client()),
+        saves: WriterConfig::default(),
         observer: Some(Rc::new(move |event: SessionEvent| {
             watching.events.borrow_mut().push(event.clone());
             if let Some(watch) = &*watching.watch.borrow() {

@@ -12,6 +12,8 @@ mod forge;
 mod phases;
 mod replacing;
 mod resets;
+#[path = "../shared_store/mod.rs"]
+mod shared_store;
 mod task;
 mod views;
 mod world;

@@ -10,6 +10,8 @@ mod refusals;
 mod restores;
 mod rig;
 mod runtime;
+#[path = "../shared_store/mod.rs"]
+mod shared_store;
 mod snapshots;
 mod stepping;
 mod task;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use futures::executor::block_on;
 use wellwritten_session::{
     AgentBinding, Composition, Coordinator, DispatchOrder, ErrorCode, Host, IdentityExecutor,
-    ParticipantError, Phase, RestoreRequest, RunOptions, SessionError,
+    ParticipantError, Phase, RestoreRequest, RunOptions, SessionError, WriterConfig,
 };
 
 use crate::rig::{Bench, Factory, ManualClock, Rig, RigOptions, id};
@@ -174,6 +174,7 @@ fn compose(agents: &[(&str, &str)], epoch: Option<&str>) -> Result<Coordinator, 
         }),
         clock: Rc::new(ManualClock::default()),
         store: None,
+        saves: WriterConfig::default(),
         observer: None,
     };
     block_on(Coordinator::new(composition, host))

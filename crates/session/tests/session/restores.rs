@@ -5,9 +5,10 @@ use std::rc::Rc;
 use futures::executor::block_on;
 use wellwritten_envelope::{Manifest, PayloadRow, decode, encode};
 use wellwritten_session::{
-    Call, Coordinator, Digest, DispatchOrder, ErrorCode, Id, Phase, Request, RequestId, RestoreRequest, Scope,
-    SessionError, SessionEvent, StatePayload, Transport, U64,
+    Call, Coordinator, Digest, DispatchOrder, ErrorCode, Id, Phase, Request, RequestId,
+    RestoreRequest, Scope, SessionError, SessionEvent, StatePayload, Transport, U64,
 };
+use wellwritten_store::testing::SimulatedMedium;
 use wellwritten_store::{GenerationBytes, Store, compatibility_digest};
 
 use crate::rig::{Bench, Fault, Rig, RigOptions, id};
@@ -46,11 +47,7 @@ fn restores_and_steps(rig: &Rig, checkpoint_id: &str) {
     rig.steps(2);
 }
 
-fn commit(
-    store: &mut Store<wellwritten_store::testing::SimulatedMedium>,
-    manifest: &Manifest,
-    payloads: &[(Id, Vec<u8>)],
-) {
+fn commit(store: &mut Store<SimulatedMedium>, manifest: &Manifest, payloads: &[(Id, Vec<u8>)]) {
     let borrowed: Vec<(Id, &[u8])> = payloads
         .iter()
         .map(|(name, bytes)| (name.clone(), bytes.as_slice()))

@@ -8,17 +8,17 @@ use std::task::Poll;
 
 use async_trait::async_trait;
 use futures::executor::block_on;
-use futures::lock::Mutex;
 use wellwritten_counter::{AGENTS, FaultKind, FaultPoint, Faults};
 use wellwritten_session::{
     AgentBinding, Artifact, CallBudgets, Clock, Composition, Coordinator, Digest, Direct,
     DispatchOrder, ErrorCode, Host, Id, IdentityExecutor, ParticipantError, ParticipantFactory,
-    SessionEvent, SessionStore, Transport,
+    SessionEvent, Transport, WriterConfig,
 };
+use wellwritten_store::StoreConfig;
 use wellwritten_store::testing::SimulatedMedium;
-use wellwritten_store::{Store, StoreConfig};
 
 use crate::agent::WatchedAgent;
+use crate::shared_store::SharedStore;
 use crate::task::CounterTask;
 use crate::world::CounterWorld;
 
@@ -190,7 +190,7 @@ impl ParticipantFactory for Factory {
 pub struct Rig {
     pub bench: Rc<Bench>,
     pub medium: SimulatedMedium,
-    pub store: Rc<Mutex<Store<SimulatedMedium>>>,
+    pub store: Rc<SharedStore>,
     pub clock: Rc<ManualClock>,
     pub session: Coordinator,
 }
@@ -201,6 +201,8 @@ pub struct RigOptions {
     pub dispatch: DispatchOrder,
     pub terminal_after: Option<u32>,
     pub epoch: Option<Id>,
+    pub store: StoreConfig,
+    pub saves: WriterConfig,
 }
 
 impl Default for RigOptions {
@@ -218,6 +220,8 @@ impl Default for RigOptions {
             dispatch: DispatchOrder::Concurrent,
             terminal_after: None,
             epoch: None,
+            store: StoreConfig::default(),
+            saves: WriterConfig::default(),
         }
     }
 }
@@ -235,8 +239,7 @@ impl Rig {
     }
 
     pub fn starting(options: RigOptions, bench: Rc<Bench>, medium: SimulatedMedium) -> Self {
-        let (store, _) = block_on(Store::open(medium.clone(), StoreConfig::default())).unwrap();
-        let store = Rc::new(Mutex::new(store));
+        let store = SharedStore::open(&medium, options.store);
         let clock = Rc::new(ManualClock::default());
         let agents = &AGENTS[..options.agents];
         let composition = Composition {
@@ -263,7 +266,8 @@ impl Rig {
                 agents: agents.len(),
             }),
             clock: clock.clone(),
-            store: Some(store.clone() as Rc<dyn SessionStore>),
+            store: Some(store.client()),
+            saves: options.saves,
             observer: Some({
                 let bench = bench.clone();
                 Rc::new(move |event| bench.events.borrow_mut().push(event))

@@ -1,7 +1,7 @@
 //! The errors of sessions and of their stores.
 
 use wellwritten_session::{ErrorCode, SessionError};
-use wellwritten_store::{LockError, MediumError, ReadError, StoreError};
+use wellwritten_store::{LockError, MediumError, ReadError, StoreError, UsageError};
 
 use super::{WebError, WellwrittenErrorCode};
 
@@ -25,8 +25,10 @@ impl From<SessionError> for WebError {
             SessionError::EpochFailed(record) => {
                 return Self::new(Code::EpochFailed, message).with_context(record.as_ref());
             }
-            SessionError::Store { .. } => Code::StoreFailed,
-            SessionError::Select { .. } | SessionError::NoStore => Code::NoGeneration,
+            SessionError::Store { .. } | SessionError::StoreRead { .. } => Code::StoreFailed,
+            SessionError::Select { .. }
+            | SessionError::EpisodeNotSaved { .. }
+            | SessionError::NoStore => Code::NoGeneration,
             SessionError::Incompatible { .. }
             | SessionError::Identity { .. }
             | SessionError::CoordinatorPayload { .. }
@@ -68,6 +70,12 @@ impl From<StoreError> for WebError {
 
 impl From<MediumError> for WebError {
     fn from(error: MediumError) -> Self {
+        Self::new(WellwrittenErrorCode::StoreFailed, error.to_string())
+    }
+}
+
+impl From<UsageError> for WebError {
+    fn from(error: UsageError) -> Self {
         Self::new(WellwrittenErrorCode::StoreFailed, error.to_string())
     }
 }
