@@ -5,13 +5,16 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::{Rc, Weak};
 use std::sync::{self, Arc};
+use std::task::Poll;
 
+use async_trait::async_trait;
 use futures::executor::block_on;
 use futures::future::{pending, ready};
 use wellwritten_store::testing::{SampleGeneration, SimulatedMedium};
 use wellwritten_store::{
-    PayloadBytes, SaveKind, SaveRequest, SaveTicket, Store, StoreClient, StoreConfig, Writer,
-    WriterConfig, WriterEvent,
+    CommitError, PayloadBytes, SaveKind, SaveOutcome, SaveRequest, SaveTicket, Store, StoreClient,
+    StoreConfig, StoreGone, StoreReply, StoreRequest, StoreRoute, Writer, WriterConfig,
+    WriterEvent,
 };
 
 use crate::controlled_route::ControlledRoute;
@@ -163,6 +166,75 @@ fn an_observer_that_panics_loses_nothing_but_its_own_call() {
             "committed c"
         ]
     );
+}
+
+/// It would hold them for ever: every save that ends is followed by another one.
+#[test]
+fn an_observer_that_always_saves_does_not_hold_who_waits() {
+    let (store, _) = block_on(Store::open(SimulatedMedium::new(), StoreConfig::default())).unwrap();
+    let callback: Callback = Box::new(|writer, event| {
+        let queued = writer.statistics().queued;
+        if matches!(event, WriterEvent::Ended(_)) && queued < 100 {
+            // Refused, once the writer is closed.
+            if let Ok(slot) = writer.reserve(SaveKind::Durable, 10) {
+                let name = format!("s{queued}");
+                let request = SampleGeneration::new(&name, "e1", 10).to_save();
+                writer.submit(slot, request).unwrap();
+            }
+        }
+    });
+    let stage = Loop::new(StoreClient::local(store), WriterConfig::default(), callback);
+    save(&stage.writer, SaveKind::Durable, "first").unwrap();
+    assert!(poll_once(stage.writer.drive()).is_pending());
+    assert_eq!(
+        stage.writer.statistics().queued,
+        2,
+        "one ended, one was handed in"
+    );
+    block_on(stage.writer.close(pending()));
+}
+
+/// A store that closes the writer in the middle of a save, and then does or does not answer.
+struct ClosingRoute {
+    writer: RefCell<Option<Rc<Writer>>>,
+    answers: bool,
+}
+
+#[async_trait(?Send)]
+impl StoreRoute for ClosingRoute {
+    async fn call(&self, request: StoreRequest) -> Result<StoreReply, StoreGone> {
+        let writer = self.writer.take().unwrap();
+        let closed = poll_once(writer.close(ready(())));
+        assert!(matches!(closed, Poll::Ready(outcomes) if outcomes.len() == 1));
+        if !self.answers {
+            pending::<()>().await;
+        }
+        drop(request);
+        Ok(StoreReply::Saved(Err(CommitError::ReadOnly)))
+    }
+}
+
+#[test]
+fn a_save_that_is_given_up_while_the_store_works_ends_once() {
+    for answers in [false, true] {
+        let route = Rc::new(ClosingRoute {
+            writer: RefCell::default(),
+            answers,
+        });
+        let client = StoreClient::new(Rc::<ClosingRoute>::clone(&route));
+        let stage = Loop::new(client, WriterConfig::default(), Box::new(|_, _| {}));
+        *route.writer.borrow_mut() = Some(Rc::clone(&stage.writer));
+        let slot = stage.writer.reserve(SaveKind::Durable, 10).unwrap();
+        let (request, held) = capture("a", 10);
+        let ticket = stage.writer.submit(slot, request).unwrap();
+        let outcome = block_on(ticket.outcome());
+        assert!(
+            matches!(outcome, SaveOutcome::ReplyLost { .. }),
+            "{outcome:?}"
+        );
+        assert!(held.upgrade().is_none(), "answers: {answers}");
+        assert_eq!(*stage.told.borrow(), ["queued a", "reply lost a"]);
+    }
 }
 
 /// Bytes whose owner calls the writer as it lets them go.

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::executor::{LocalPool, block_on};
+use futures::future::pending;
 use futures::task::LocalSpawnExt;
 use wellwritten_store::testing::{SampleGeneration, SimulatedMedium};
 use wellwritten_store::{
@@ -163,6 +164,46 @@ fn a_writer_in_the_background_saves_and_ends_with_its_owner() {
     assert_eq!(*told.borrow(), ["queued a", "committed a"]);
     assert!(driver.now_or_never().is_some());
     assert_eq!(Rc::strong_count(&route), 1, "nothing of the writer is left");
+}
+
+#[test]
+fn a_driver_that_has_nothing_to_do_ends_with_the_writer() {
+    let is_dropped: fn(Rc<Writer>) -> Option<Rc<Writer>> = |_| None;
+    let is_closed: fn(Rc<Writer>) -> Option<Rc<Writer>> = |writer| {
+        block_on(writer.close(pending()));
+        Some(writer)
+    };
+    for end in [is_dropped, is_closed] {
+        let mut pool = LocalPool::new();
+        let Stage { writer, route, .. } = Stage::new(2, MIB);
+        let driver = pool.spawner().spawn_local_with_handle(writer.drive());
+        pool.run_until_stalled();
+        let writer = end(writer);
+        pool.run_until_stalled();
+        assert!(driver.unwrap().now_or_never().is_some());
+        drop(writer);
+        assert_eq!(Rc::strong_count(&route), 1, "nothing of the writer is left");
+    }
+}
+
+#[test]
+fn who_stopped_waiting_is_forgotten() {
+    let stage = Stage::new(2, MIB);
+    let (ticket, _) = stage.save(SaveKind::Durable, "a", 1).unwrap();
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut outcome = Box::pin(ticket.outcome());
+    for _ in 0..3 {
+        assert!(
+            outcome
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        assert_eq!(Arc::strong_count(&woken), 3, "remembered once");
+    }
+    drop(outcome);
+    assert_eq!(Arc::strong_count(&woken), 2);
 }
 
 #[test]
