@@ -60,6 +60,36 @@ use writer_state::WriterState;
 ///
 /// Dropping it is closing it without waiting: what was taken on is still saved, for whoever drives it or holds a
 /// ticket.
+///
+/// ```
+/// # futures::executor::block_on(async {
+/// use std::future::ready;
+/// use std::rc::Rc;
+///
+/// use wellwritten_store::{
+///     MemoryMedium, SaveKind, Store, StoreClient, StoreConfig, Writer, WriterConfig,
+/// };
+///
+/// let (store, _) = Store::open(MemoryMedium::new(), StoreConfig::default()).await?;
+/// let told = Rc::new(|event| println!("{event:?}"));
+/// let writer = Writer::new(StoreClient::local(store), WriterConfig::default(), told)?;
+/// # let capture = |name| wellwritten_store::testing::SampleGeneration::new(name, "e1", 10).to_save();
+///
+/// // A capture that may be left out once a newer one is there; one that may not.
+/// let mut tickets = Vec::new();
+/// for (name, kind) in [("quick", SaveKind::Replaceable), ("kept", SaveKind::Durable)] {
+///     let slot = writer.reserve(kind, writer.estimate())?; // before anyone is asked for their state
+///     tickets.push(writer.submit(slot, capture(name))?);
+/// }
+/// // There is no room for a third one, and nothing waits that it might replace.
+/// assert!(writer.reserve(SaveKind::Replaceable, 0).is_err());
+///
+/// assert!(tickets[1].outcome().await.is_committed());
+/// assert!(writer.statistics().outstanding == 0 && tickets[0].try_outcome().is_some());
+/// assert!(writer.close(ready(())).await.is_empty()); // nothing was left
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
 pub struct Writer {
     core: Rc<WriterCore>,
 }
