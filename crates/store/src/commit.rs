@@ -1,34 +1,13 @@
-//! The words of a commit: what goes in, what comes out, and every way it can go wrong.
+//! The words of a commit: what comes out, and every way it can go wrong.
 
 use std::fmt;
 
 use wellwritten_envelope::{Digest, Id};
 
-use crate::envelope_fault::EnvelopeFault;
 use crate::generation_info::GenerationInfo;
 use crate::medium_error::MediumError;
-use crate::record_field::RecordField;
 use crate::store_manifest::ManifestFault;
 use crate::store_route::StoreGone;
-
-/// An encoded envelope and what it says of itself.
-#[derive(Clone, Debug)]
-pub struct GenerationBytes<'bytes> {
-    /// The checkpoint's name; never used before in this store.
-    pub checkpoint_id: Id,
-    /// The session saved.
-    pub session_id: Id,
-    /// The timeline.
-    pub epoch: Id,
-    /// The episode.
-    pub episode_id: Id,
-    /// The committed boundary.
-    pub boundary: u64,
-    /// BLAKE3 of the canonical JSON of the `compatibility` block.
-    pub compatibility_digest: Digest,
-    /// The whole envelope.
-    pub bytes: &'bytes [u8],
-}
 
 /// How sure it is that a commit survives a crash of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,22 +146,6 @@ pub enum CommitError {
     UnknownGeneration {
         /// The id.
         checkpoint_id: Id,
-    },
-    /// The record given and the envelope's own words differ. Nothing was written; the caller is at fault.
-    #[error("the record says {field} is {stated}, the envelope says {found}")]
-    RecordDisagrees {
-        /// The field.
-        field: RecordField,
-        /// What the record says.
-        stated: String,
-        /// What the envelope says.
-        found: String,
-    },
-    /// The bytes are not an envelope. Nothing was written; the caller is at fault.
-    #[error("what was to be committed is not an envelope: {source}")]
-    NotAnEnvelope {
-        /// The rule of the format that it breaks.
-        source: EnvelopeFault,
     },
     /// The manifest and payloads given make no envelope. Nothing was written; the caller is at fault.
     #[error("what was to be saved cannot be written as an envelope: {reason}")]

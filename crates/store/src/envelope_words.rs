@@ -1,10 +1,7 @@
 //! What an envelope says of itself, against what the store says of it.
 
-use wellwritten_envelope::{
-    Compatibility, Digest, Id, Manifest, U64, decode, decode_header, digest_json,
-};
+use wellwritten_envelope::{Compatibility, Digest, Id, Manifest, U64, decode, digest_json};
 
-use crate::commit::CommitError;
 use crate::damage::Damage;
 use crate::file_name;
 use crate::generation_info::GenerationInfo;
@@ -42,22 +39,6 @@ struct Difference {
     field: RecordField,
     recorded: String,
     found: String,
-}
-
-/// Checks the record of a commit against the envelope it comes with, without hashing the payloads: the
-/// writer just encoded them, and a second pass over them would be for nothing.
-pub(crate) fn require_stated(record: &GenerationInfo, bytes: &[u8]) -> Result<(), CommitError> {
-    let head =
-        decode_header(bytes, bytes.len() as u64).map_err(|error| CommitError::NotAnEnvelope {
-            source: error.into(),
-        })?;
-    first_difference(record, &head.manifest).map_or(Ok(()), |difference| {
-        Err(CommitError::RecordDisagrees {
-            field: difference.field,
-            stated: difference.recorded,
-            found: difference.found,
-        })
-    })
 }
 
 /// Checks a generation's bytes by every rule of the format, payload digests included, and its record
@@ -109,4 +90,46 @@ fn first_difference(record: &GenerationInfo, manifest: &Manifest) -> Option<Diff
             said.compatibility_digest.to_string(),
         )
     })
+}
+
+#[cfg(all(test, feature = "testing"))]
+mod tests {
+    use super::*;
+    use crate::testing::SampleGeneration;
+
+    type Change = fn(&mut GenerationInfo);
+
+    fn other() -> Id {
+        "other".parse().unwrap()
+    }
+
+    #[test]
+    fn every_field_that_both_say_is_compared() {
+        let sample = SampleGeneration::new("a", "e1", 10);
+        let digest = Digest::blake3(&sample.bytes);
+        let record = record_of(&sample.manifest, digest, sample.bytes.len() as u64);
+        assert_eq!(require_recorded(&record, &sample.bytes), Ok(()));
+        let changes: [(RecordField, Change); 6] = [
+            (RecordField::CheckpointId, |one| one.checkpoint_id = other()),
+            (RecordField::SessionId, |one| one.session_id = other()),
+            (RecordField::Epoch, |one| one.epoch = other()),
+            (RecordField::EpisodeId, |one| one.episode_id = other()),
+            (RecordField::Boundary, |one| one.boundary = U64(11)),
+            (RecordField::CompatibilityDigest, |one| {
+                one.compatibility_digest = Digest::blake3(b"other");
+            }),
+        ];
+        for (expected, change) in changes {
+            let mut differing = record.clone();
+            change(&mut differing);
+            match require_recorded(&differing, &sample.bytes) {
+                Err(Damage::Record {
+                    field,
+                    recorded,
+                    found,
+                }) => assert!(field == expected && recorded != found, "{field}"),
+                other => panic!("{expected}: {other:?}"),
+            }
+        }
+    }
 }

@@ -118,7 +118,7 @@ pub mod testing;
 mod verify_report;
 mod writer;
 
-pub use commit::{Certainty, CommitError, CommitStep, Committed, GenerationBytes, Pruned};
+pub use commit::{Certainty, CommitError, CommitStep, Committed, Pruned};
 pub use damage::{Damage, DamagedGeneration};
 pub use envelope_fault::EnvelopeFault;
 pub use envelope_words::compatibility_digest;

@@ -5,11 +5,10 @@ mod writing;
 
 use std::ops::Deref;
 
-use wellwritten_envelope::{Digest, Id, U64, decode, encode_parts};
+use wellwritten_envelope::{Digest, Id, decode, encode_parts};
 
-use crate::commit::{Certainty, CommitError, Committed, GenerationBytes, Pruned};
+use crate::commit::{Certainty, CommitError, Committed, Pruned};
 use crate::envelope_words;
-use crate::file_name;
 use crate::file_names::FileNames;
 use crate::generation_info::GenerationInfo;
 use crate::save_request::SaveRequest;
@@ -74,18 +73,6 @@ impl<M: StoreMedium> Store<M> {
         let digest = Digest::blake3_of_parts(&parts);
         let record = envelope_words::record_of(&request.manifest, digest, envelope.byte_length());
         self.commit_parts(record, &parts, Line::GoesOn).await
-    }
-
-    /// Commits an envelope that is encoded already, as [`save`](Self::save) does one that is not.
-    pub async fn commit(
-        &mut self,
-        generation: GenerationBytes<'_>,
-    ) -> Result<Committed, CommitError> {
-        self.require_new(&generation.checkpoint_id).await?;
-        let record = info_of(&generation);
-        envelope_words::require_stated(&record, generation.bytes)?;
-        self.commit_parts(record, &[generation.bytes], Line::GoesOn)
-            .await
     }
 
     /// Commits an envelope from elsewhere, verified by every rule of its format first. It is a generation like any
@@ -270,18 +257,4 @@ enum Line {
     GoesOn,
     /// Nothing in this store.
     Foreign,
-}
-
-fn info_of(generation: &GenerationBytes<'_>) -> GenerationInfo {
-    GenerationInfo {
-        checkpoint_id: generation.checkpoint_id.clone(),
-        file: file_name::generation(&generation.checkpoint_id),
-        session_id: generation.session_id.clone(),
-        epoch: generation.epoch.clone(),
-        episode_id: generation.episode_id.clone(),
-        boundary: U64(generation.boundary),
-        compatibility_digest: generation.compatibility_digest,
-        envelope_digest: Digest::blake3(generation.bytes),
-        byte_length: U64(generation.bytes.len() as u64),
-    }
 }

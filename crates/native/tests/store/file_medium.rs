@@ -87,7 +87,7 @@ fn a_store_lives_on_a_folder_and_is_found_again() {
     let (mut store, report) =
         block_on(Store::open(medium(folder.path()), StoreConfig::default())).unwrap();
     assert!(!report.manifest_found);
-    let committed = block_on(store.commit(sample.to_commit())).unwrap();
+    let committed = block_on(store.save(&sample.to_save())).unwrap();
     assert!(committed.certainty.is_durable());
     // A second opener is refused by name, and may look.
     let refused = block_on(Store::open(medium(folder.path()), StoreConfig::default())).unwrap_err();

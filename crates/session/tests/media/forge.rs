@@ -1,10 +1,12 @@
 //! A checkpoint in which the coordinator's record says something else, every digest right.
 
+use std::sync::Arc;
+
 use futures::executor::block_on;
 use serde_json::Value;
-use wellwritten_envelope::{decode, encode};
-use wellwritten_session::{Id, Phase, RestoreRequest, SessionError, StatePayload};
-use wellwritten_store::{GenerationBytes, compatibility_digest};
+use wellwritten_envelope::decode;
+use wellwritten_session::{Phase, RestoreRequest, SessionError, StatePayload};
+use wellwritten_store::{PayloadBytes, SaveRequest};
 
 use crate::bench::{Rig, id};
 
@@ -30,28 +32,12 @@ pub fn forge(rig: &Rig, change: impl FnOnce(&mut Value)) {
             change.take().unwrap()(&mut body);
         }
         let body = serde_json::to_vec(&body).unwrap();
-        (
-            view.name.clone(),
-            StatePayload::encode(&header, &body).unwrap(),
-        )
+        let payload: PayloadBytes = Arc::new(StatePayload::encode(&header, &body).unwrap());
+        (view.name.clone(), payload)
     });
-    let payloads: Vec<(Id, Vec<u8>)> = payloads.collect();
-    let borrowed: Vec<(Id, &[u8])> = payloads
-        .iter()
-        .map(|(name, bytes)| (name.clone(), bytes.as_slice()))
-        .collect();
-    let bytes = encode(&manifest, &borrowed).unwrap();
+    let payloads = payloads.collect();
     let mut store = block_on(rig.store.lock());
-    block_on(store.commit(GenerationBytes {
-        checkpoint_id: id("forged"),
-        session_id: manifest.source_scope.session_id.clone(),
-        epoch: manifest.source_scope.epoch.clone(),
-        episode_id: manifest.episode_id.clone(),
-        boundary: manifest.source_scope.step.0,
-        compatibility_digest: compatibility_digest(&manifest.compatibility),
-        bytes: &bytes,
-    }))
-    .unwrap();
+    block_on(store.save(&SaveRequest { manifest, payloads })).unwrap();
 }
 
 /// The refusal of a forged record: nobody is asked to stage, nobody is tainted.

@@ -2,13 +2,15 @@
 //! other word still says what it was; so no such checkpoint is ever run. The few words that are said only once are listed
 //! by name, and a test holds that list against what really is accepted.
 
+use std::sync::Arc;
+
 use futures::executor::block_on;
 use serde_json::{Value, json};
-use wellwritten_envelope::{Manifest, decode, encode};
+use wellwritten_envelope::{Manifest, decode};
 use wellwritten_session::{
     Digest, ErrorCode, Id, Phase, RestoreRequest, SessionError, StatePayload,
 };
-use wellwritten_store::{GenerationBytes, compatibility_digest};
+use wellwritten_store::{PayloadBytes, SaveRequest};
 
 use crate::rig::{Rig, RigOptions, id};
 
@@ -103,29 +105,16 @@ impl Words {
         let Ok(manifest) = serde_json::from_value::<Manifest>(self.manifest.clone()) else {
             return false;
         };
-        let payloads: Vec<(Id, Vec<u8>)> = self
+        let owned = |bytes: Vec<u8>| -> PayloadBytes { Arc::new(bytes) };
+        let payloads = self
             .payloads
             .iter()
-            .map(|(name, header, body)| (id(name), framed(header, body)))
+            .map(|(name, header, body)| (id(name), owned(framed(header, body))))
             .collect();
-        let borrowed: Vec<(Id, &[u8])> = payloads
-            .iter()
-            .map(|(name, bytes)| (name.clone(), bytes.as_slice()))
-            .collect();
-        let Ok(bytes) = encode(&manifest, &borrowed) else {
-            return false;
-        };
+        let is_bad = manifest.checkpoint_id == id("bad");
         let mut store = block_on(rig.store.lock());
-        let committed = block_on(store.commit(GenerationBytes {
-            checkpoint_id: manifest.checkpoint_id.clone(),
-            session_id: manifest.source_scope.session_id.clone(),
-            epoch: manifest.source_scope.epoch.clone(),
-            episode_id: manifest.episode_id.clone(),
-            boundary: manifest.source_scope.step.0,
-            compatibility_digest: compatibility_digest(&manifest.compatibility),
-            bytes: &bytes,
-        }));
-        committed.is_ok() && manifest.checkpoint_id == id("bad")
+        let committed = block_on(store.save(&SaveRequest { manifest, payloads }));
+        committed.is_ok() && is_bad
     }
 }
 

@@ -1,15 +1,16 @@
 //! Group restore: all or nobody, from payloads that are right in every bit.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use futures::executor::block_on;
-use wellwritten_envelope::{Manifest, PayloadRow, decode, encode};
+use wellwritten_envelope::{Manifest, PayloadRow, decode};
 use wellwritten_session::{
     Call, Coordinator, Digest, DispatchOrder, ErrorCode, Id, Phase, Request, RequestId,
     RestoreRequest, Scope, SessionError, SessionEvent, StatePayload, Transport, U64,
 };
 use wellwritten_store::testing::SimulatedMedium;
-use wellwritten_store::{GenerationBytes, Store, compatibility_digest};
+use wellwritten_store::{PayloadBytes, SaveRequest, Store};
 
 use crate::rig::{Bench, Fault, Rig, RigOptions, id};
 
@@ -48,21 +49,15 @@ fn restores_and_steps(rig: &Rig, checkpoint_id: &str) {
 }
 
 fn commit(store: &mut Store<SimulatedMedium>, manifest: &Manifest, payloads: &[(Id, Vec<u8>)]) {
-    let borrowed: Vec<(Id, &[u8])> = payloads
-        .iter()
-        .map(|(name, bytes)| (name.clone(), bytes.as_slice()))
-        .collect();
-    let bytes = encode(manifest, &borrowed).unwrap();
-    block_on(store.commit(GenerationBytes {
-        checkpoint_id: manifest.checkpoint_id.clone(),
-        session_id: manifest.source_scope.session_id.clone(),
-        epoch: manifest.source_scope.epoch.clone(),
-        episode_id: manifest.episode_id.clone(),
-        boundary: manifest.source_scope.step.0,
-        compatibility_digest: compatibility_digest(&manifest.compatibility),
-        bytes: &bytes,
-    }))
-    .unwrap();
+    let owned = |bytes: &Vec<u8>| -> PayloadBytes { Arc::new(bytes.clone()) };
+    let request = SaveRequest {
+        manifest: manifest.clone(),
+        payloads: payloads
+            .iter()
+            .map(|(name, bytes)| (name.clone(), owned(bytes)))
+            .collect(),
+    };
+    block_on(store.save(&request)).unwrap();
 }
 
 /// Commits `bad`: a copy of `good` under its own name, every frame and digest recomputed. `body` changes what is inside

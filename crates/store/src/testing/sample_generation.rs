@@ -7,8 +7,6 @@ use wellwritten_envelope::{
     Id, Manifest, RationalNs, Scope, U64, UnknownFields, encode,
 };
 
-use crate::commit::GenerationBytes;
-use crate::envelope_words::compatibility_digest;
 use crate::save_request::{PayloadBytes, SaveRequest};
 
 /// An envelope of a session without agents, whose payloads say its id and boundary, and the record that
@@ -133,20 +131,6 @@ impl SampleGeneration {
     #[must_use]
     pub fn checkpoint_id(&self) -> &Id {
         &self.manifest.checkpoint_id
-    }
-
-    /// What to commit.
-    #[must_use]
-    pub fn to_commit(&self) -> GenerationBytes<'_> {
-        GenerationBytes {
-            checkpoint_id: self.manifest.checkpoint_id.clone(),
-            session_id: self.manifest.source_scope.session_id.clone(),
-            epoch: self.manifest.source_scope.epoch.clone(),
-            episode_id: self.manifest.episode_id.clone(),
-            boundary: self.manifest.source_scope.step.get(),
-            compatibility_digest: compatibility_digest(&self.manifest.compatibility),
-            bytes: &self.bytes,
-        }
     }
 }
 

@@ -72,7 +72,7 @@ fn the_newest_compatible_generation_is_taken_and_a_refusal_names_field_and_both_
     let medium = SimulatedMedium::new();
     let mut store = store_with(&medium, 3, &["a"]);
     let other = SampleGeneration::of_backend("b", "e1", 20, "another backend");
-    block_on(store.commit(other.to_commit())).unwrap();
+    block_on(store.save(&other.to_save())).unwrap();
     let filter = |generation: &SampleGeneration| GenerationFilter {
         compatibility_digest: Some(compatibility_digest(&generation.manifest.compatibility)),
         ..GenerationFilter::default()
@@ -182,13 +182,13 @@ fn an_abandoned_future_is_taken_only_by_name() {
         sample("c").bytes
     );
     // Rotation takes it before the one resumed from, and the ids stay used.
-    let committed = block_on(store.commit(sample("e").to_commit())).unwrap();
+    let committed = block_on(store.save(&sample("e").to_save())).unwrap();
     assert_eq!(committed.rotated_out, [id("b")]);
     // Resuming the last of it makes it the timeline, and what came instead is abandoned.
     block_on(store.mark_resumed(&id("c"))).unwrap();
     let selected = block_on(store.select(&Selection::default())).unwrap();
     assert_eq!(selected.generation.checkpoint_id, id("c"));
-    let committed = block_on(store.commit(sample("f").to_commit())).unwrap();
+    let committed = block_on(store.save(&sample("f").to_save())).unwrap();
     assert_eq!(committed.rotated_out, [id("d")]);
     drop(store);
     let (store, _) = open(&medium, 4).unwrap();
@@ -281,7 +281,7 @@ fn an_epoch_is_never_new_twice() {
     assert!(block_on(store.claim_epoch(&e2)).unwrap().is_durable());
     for number in 0..3 {
         let generation = SampleGeneration::new(&format!("g{number}"), "e3", 10);
-        block_on(store.commit(generation.to_commit())).unwrap();
+        block_on(store.save(&generation.to_save())).unwrap();
     }
     drop(store);
     let (mut store, _) = open(&medium, 1).unwrap();

@@ -38,7 +38,7 @@ pub fn store_with(
 }
 
 pub fn commit<M: StoreMedium>(store: &mut Store<M>, name: &str) -> Result<Certainty, CommitError> {
-    block_on(store.commit(sample(name).to_commit())).map(|committed| committed.certainty)
+    block_on(store.save(&sample(name).to_save())).map(|committed| committed.certainty)
 }
 
 pub fn listing<M: StoreMedium>(store: &StoreReader<M>) -> Vec<String> {

@@ -334,12 +334,6 @@ impl Samples for CommitError {
             Self::UnknownGeneration {
                 checkpoint_id: id("a"),
             },
-            Self::RecordDisagrees {
-                field: RecordField::Boundary,
-                stated: text("1"),
-                found: text("2"),
-            },
-            Self::NotAnEnvelope { source: fault() },
             Self::NotEncodable {
                 reason: text("no world"),
             },
