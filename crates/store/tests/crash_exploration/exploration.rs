@@ -7,7 +7,7 @@ use futures::executor::block_on;
 use wellwritten_store::testing::{DiskImage, Operation, SimulatedMedium, Snapshot, SyncIgnored};
 use wellwritten_store::{Store, StoreConfig, file_name};
 
-use crate::script::{EMPTY, KEEP, RECOVERY, SCRIPT, names, sample, shown};
+use crate::script::{EMPTY, GOING_ON, KEEP, RECOVERY, SCRIPT, names, sample, shown};
 
 /// What was looked at and what was wrong.
 #[derive(Debug, Default)]
@@ -88,11 +88,41 @@ fn observe(medium: &SimulatedMedium, allowed: &[&'static str]) -> Result<&'stati
     })
 }
 
+/// Saves once more on what a crash left, and finds that again.
+fn go_on(medium: &SimulatedMedium) -> Result<(), String> {
+    block_on(async {
+        let mut saved = String::new();
+        for opening in 0..2 {
+            let (mut store, _) = Store::open(medium.clone(), config())
+                .await
+                .map_err(|error| format!("does not open to go on: {error}"))?;
+            if opening == 0 {
+                let certainty = GOING_ON.make(&mut store).await;
+                certainty.map_err(|error| format!("does not go on: {error}"))?;
+                saved = shown(&store);
+            }
+            let found = shown(&store);
+            if found != saved || !names(&found).any(|name| name == "q") {
+                return Err(format!("shows {found:?} after going on to {saved:?}"));
+            }
+            for name in names(&found) {
+                let id = name.parse().map_err(|_| format!("{name} is no id"))?;
+                if store.read(&id).await.as_ref() != Ok(&sample(name).bytes) {
+                    return Err(format!("{name} does not read after going on"));
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
 /// One exploration: a medium that does every sync, or one that leaves some out.
 pub struct Exploration {
     ignored: Option<SyncIgnored>,
     /// The moment from which on there is something to find.
     from: usize,
+    /// Whether a save more is made on every disk that a crash left.
+    goes_on: bool,
     seen: BTreeSet<(DiskImage, Allowed)>,
     recovered: BTreeSet<(DiskImage, Allowed)>,
 }
@@ -106,6 +136,7 @@ impl Exploration {
         Self {
             ignored,
             from,
+            goes_on: std::env::var_os("WELLWRITTEN_LONG").is_some(),
             seen: BTreeSet::new(),
             recovered: BTreeSet::new(),
         }
@@ -167,9 +198,12 @@ impl Exploration {
                 break;
             }
             findings.images += 1;
-            if let Err(violation) = observe(&SimulatedMedium::after_crash(&key.0), allowed) {
-                findings.violations.push(violation);
+            let medium = SimulatedMedium::after_crash(&key.0);
+            let mut observed = observe(&medium, allowed).map(drop);
+            if self.goes_on {
+                observed = observed.and_then(|()| go_on(&medium));
             }
+            findings.violations.extend(observed.err());
             self.seen.insert(key);
         }
         findings

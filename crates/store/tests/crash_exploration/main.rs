@@ -5,7 +5,8 @@
 //!
 //! Exhaustive over every prefix of the operations of the script, ten commits with rotation, pins, a pruning and an
 //! import; from every such state over a kill of the process, or a crash of the machine, followed by recovery (open
-//! and save once more) and a second crash at every operation of that recovery.
+//! and save once more) and a second crash at every operation of that recovery. With `WELLWRITTEN_LONG=1` the store goes on
+//! after that one too.
 
 mod exploration;
 mod script;

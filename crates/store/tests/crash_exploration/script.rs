@@ -65,6 +65,9 @@ pub const SCRIPT: [Step; 17] = [
 /// The save that recovery makes.
 pub const RECOVERY: Change = Change::Save("r");
 
+/// The save that is made after a second crash.
+pub const GOING_ON: Change = Change::Save("q");
+
 /// The generation of that name: each has other bytes.
 pub fn sample(name: &str) -> SampleGeneration {
     let boundary = name.bytes().map(u64::from).sum();
