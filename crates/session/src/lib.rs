@@ -7,7 +7,8 @@
 //! resolved ends it for the whole group, and only a group restore under a new epoch goes on. A *reset* begins another
 //! episode, of the whole group too. A *checkpoint* is every
 //! participant's state at one committed boundary in one envelope; a *trace* is what every transition did, in a form that
-//! can be compared between runs.
+//! can be compared between runs. A *recording* is what was put into every transition and what came of it, so that a *seek*
+//! goes to any boundary of it: the nearest checkpoint, and the same inputs again.
 //!
 //! # Whose responsibility
 //!
@@ -37,6 +38,12 @@
 //!   exactly where one digest ([`behaviour_digest`]) says so.
 //! - Observers see committed boundaries only, whole, in the very bytes the participants were given. What they do, or do
 //!   not do, and a publication that faults, change nothing about the session ([`Coordinator::subscribe`]).
+//! - A checkpoint is refused before anyone is asked where there is no place for it on the way to the store; what becomes of
+//!   one that was taken is an outcome, told after it was told as captured and as queued, and never ends an epoch.
+//! - What is on its way to the store when an epoch ends is there before a restore begins, so that nothing of an abandoned
+//!   future seems to follow from what was restored.
+//! - A seek repeats what was recorded, or says where it did not and in which fields; whoever lets go of a restore or a seek
+//!   finds the session fenced, or standing at a boundary that everyone was told of.
 //! - Nothing a session keeps grows with the number of its transitions; a [`TraceSink`] hears of every one.
 //!
 //! # What it does not do

@@ -170,11 +170,15 @@ impl ParticipantRuntime {
         }
         self.check(request, scope)?;
         self.records.borrow_mut().begin(request, scope);
-        let running = self.state.borrow_mut().begin(&request.call);
+        let mut running = Running {
+            runtime: self,
+            before: self.state.borrow_mut().begin(&request.call),
+            abandoned: Some(abandoned(&request.call)),
+        };
         let outcome = self.execute(request, scope).await;
         let outcome = outcome.map_err(ParticipantError::for_reply);
-        self.state.borrow_mut().end(running, &outcome);
-        self.records.borrow_mut().end(&outcome);
+        running.abandoned = None;
+        running.end(&outcome);
         outcome
     }
 
@@ -292,6 +296,40 @@ impl ParticipantRuntime {
             &self.description,
             self.compatibility_digest,
         )
+    }
+}
+
+/// An operation that runs. Where whoever waits for it lets go of it, nobody goes on with it: it has ended.
+struct Running<'a> {
+    runtime: &'a ParticipantRuntime,
+    before: WorkerState,
+    /// How it ends then.
+    abandoned: Option<ParticipantError>,
+}
+
+impl Running<'_> {
+    fn end(&self, outcome: &Result<Answer, ParticipantError>) {
+        self.runtime.state.borrow_mut().end(self.before, outcome);
+        self.runtime.records.borrow_mut().end(outcome);
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if let Some(abandoned) = self.abandoned.take() {
+            self.end(&Err(abandoned));
+        }
+    }
+}
+
+/// What an operation that was let go of halfway leaves: one that only reads changes nothing, of another nobody knows.
+fn abandoned(call: &Call) -> ParticipantError {
+    let message = format!("{} was let go of while it ran", call.method());
+    match call {
+        Call::Verify {} | Call::Capture { .. } => {
+            ParticipantError::refused(ErrorCode::Busy, message)
+        }
+        _ => ParticipantError::uncertain(ErrorCode::BackendFailure, message),
     }
 }
 

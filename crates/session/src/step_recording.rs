@@ -237,3 +237,155 @@ impl StepRecording {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use wellwritten_envelope::{RationalNs, Scope, U64};
+
+    use super::*;
+    use crate::AgentBehaviour;
+
+    fn id(text: &str) -> Id {
+        Id::parse(text).unwrap()
+    }
+
+    fn behaviour(epoch: &str, step: u64, salt: u64) -> Behaviour {
+        let digest = Digest::blake3(&salt.to_le_bytes());
+        Behaviour {
+            scope: Scope {
+                session_id: id("demo"),
+                epoch: id(epoch),
+                step: U64(step),
+            },
+            agents: vec![AgentBehaviour {
+                agent_id: id("fly-a"),
+                profile_digest: Digest::blake3(b"profile"),
+                ticks_advanced: U64(16),
+                brain_ticks: U64(16 * step),
+                remainder: RationalNs::ZERO,
+                decision_digest: digest,
+                committed_step: U64(step + 1),
+                telemetry_digest: None,
+                outcome_digest: None,
+                pre_step_digest: None,
+                state_digest: Some(digest),
+            }],
+            batch_id: id(&format!("batch-{epoch}-{step}")),
+            control_digest: Digest::blake3(b"controls"),
+            acknowledged_boundary: U64(step + 1),
+            observation_boundaries: Vec::new(),
+            inspection_digest: None,
+            world_state_digest: None,
+            audio: Vec::new(),
+            outcome_ids: Vec::new(),
+            event_ids: Vec::new(),
+            episode_request: None,
+            published_boundary: None,
+        }
+    }
+
+    fn input(name: &str) -> Admission {
+        Admission {
+            admission_id: id(name),
+            agent_id: id("fly-a"),
+            kind_id: id("spark"),
+            duration_ms: 1.0,
+        }
+    }
+
+    /// Notes a step of some epoch, with so many inputs.
+    fn note(
+        recording: &mut StepRecording,
+        epoch: &str,
+        step: u64,
+        salt: u64,
+        inputs: usize,
+    ) -> Noted {
+        let behaviour = behaviour(epoch, step, salt);
+        let inputs = (0..inputs).map(|it| input(&format!("adm-{step}-{it}")));
+        let recorded = RecordedStep::new(inputs.collect(), &behaviour, &[]);
+        recording.note(step, recorded, |recorded| {
+            recorded.differing(&behaviour, &[])
+        })
+    }
+
+    #[test]
+    fn the_epoch_and_who_published_leave_no_mark_and_every_value_does() {
+        let recorded = RecordedStep::new(Vec::new(), &behaviour("e1", 7, 1), &[]);
+        let mut again = behaviour("e2", 7, 1);
+        again.published_boundary = Some(U64(8));
+        assert!(recorded.differing(&again, &[]).is_empty());
+        let other = recorded.differing(&behaviour("e1", 7, 2), &[]);
+        assert_eq!(
+            other,
+            ["agents[fly-a].decisionDigest", "agents[fly-a].stateDigest"]
+        );
+        again.agents.clear();
+        let fewer = recorded.differing(&again, &[]);
+        assert_eq!(fewer, ["the number of fields: 8, recorded were 18"]);
+    }
+
+    #[test]
+    fn steps_and_inputs_are_bounded_and_the_oldest_are_forgotten() {
+        let mut recording = StepRecording::default();
+        recording.begin(0);
+        recording.remember(&id("at-0"), &id("e1"), 0);
+        let last = MAX_RECORDED_STEPS as u64 + 99;
+        for step in 0..=last {
+            note(&mut recording, "e1", step, 1, 0);
+        }
+        assert_eq!(recording.span(), (100, last + 1));
+        assert!(recording.step(99).is_none() && recording.step(100).is_some());
+        assert!(!recording.leads(0, 200) && recording.leads(0, 0));
+        // 64 inputs a step: as many steps as there is room for inputs.
+        let room = MAX_RECORDED_INPUTS as u64 / 64;
+        for step in 0..2 * room {
+            note(&mut recording, "e1", last + 1 + step, 1, 64);
+        }
+        let (start, end) = recording.span();
+        assert_eq!(end - start, room);
+        assert_eq!(recording.inputs, MAX_RECORDED_INPUTS);
+    }
+
+    #[test]
+    fn checkpoints_are_bounded_and_a_name_counts_as_it_was_last_taken() {
+        let mut recording = StepRecording::default();
+        for boundary in 0..MAX_CHECKPOINTS as u64 + 10 {
+            recording.remember(&id(&format!("c-{boundary}")), &id("e1"), boundary);
+        }
+        assert_eq!(recording.checkpoints().len(), MAX_CHECKPOINTS);
+        recording.remember(&id("c-500"), &id("e2"), 501);
+        assert!(!recording.knows(&id("c-500"), &id("e1"), 500));
+        assert!(recording.knows(&id("c-500"), &id("e2"), 501));
+        assert_eq!(recording.checkpoints().len(), MAX_CHECKPOINTS);
+    }
+
+    #[test]
+    fn a_gap_ends_the_stretch_and_other_inputs_are_a_branch() {
+        let mut recording = StepRecording::default();
+        recording.begin(0);
+        for step in 0..6 {
+            assert_eq!(note(&mut recording, "e1", step, 1, 1), Noted::New);
+            recording.remember(&id(&format!("c-{}", step + 1)), &id("e1"), step + 1);
+        }
+        assert_eq!(note(&mut recording, "e2", 2, 1, 1), Noted::Repeated);
+        assert_eq!(recording.span(), (0, 6));
+        let branched = note(&mut recording, "e2", 3, 1, 2);
+        assert_eq!(branched, Noted::Branched { fields: Vec::new() });
+        assert_eq!((recording.span(), recording.inputs), ((0, 4), 5));
+        assert_eq!(recording.checkpoints().last().unwrap().boundary, 3);
+        // A checkpoint far ahead, of which only the store knows that it is of this timeline.
+        recording.remember(&id("far"), &id("e1"), 20);
+        recording.go_on_from(&id("far"), &id("e1"), 20);
+        assert_eq!(recording.span(), (0, 4));
+        assert_eq!(note(&mut recording, "e3", 20, 1, 0), Noted::New);
+        assert_eq!(recording.span(), (20, 21));
+        assert_eq!(recording.checkpoints().len(), 4);
+        // And one of another timeline.
+        recording.go_on_from(&id("stray"), &id("e9"), 8);
+        assert_eq!(
+            (recording.span(), recording.checkpoints().len()),
+            ((8, 8), 1)
+        );
+    }
+}

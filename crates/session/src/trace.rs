@@ -189,6 +189,17 @@ impl Trace {
         });
     }
 
+    /// The epoch that the timeline has at `boundary`, where that is on the timeline.
+    pub(crate) fn epoch_at(&self, boundary: u64) -> Option<&Id> {
+        let last = self.segments.last()?;
+        let end = self.kept.back().map_or(last.start, |kept| {
+            kept.record.behaviour.acknowledged_boundary.0
+        });
+        let mut before = self.segments.iter().rev();
+        let segment = before.find(|segment| segment.start <= boundary)?;
+        (boundary <= end.max(last.start)).then_some(&segment.epoch)
+    }
+
     fn segment_of(&self, epoch: &Id, boundary: u64) -> Option<usize> {
         let position = self
             .segments

@@ -1,5 +1,7 @@
 //! Whether a checkpoint is of this session: everything that can be compared before anyone is asked.
 
+use std::fmt::Display;
+
 use wellwritten_envelope::{
     AgentEntry, CompatibilityDifference, Digest, Id, Manifest, compare_compatibility,
 };
@@ -29,7 +31,7 @@ impl Coordinator {
         // A digest of most of that: it says something only where nothing else does.
         if found.0.is_empty() && incompatible.is_empty() {
             let (stored, running) = (manifest.composition_digest, composition_digest);
-            found.same("compositionDigest", stored, running);
+            found.same("compositionDigest", &stored, &running);
         }
         refuse_differences(&mut incompatible.drain(..), found)
     }
@@ -41,7 +43,7 @@ impl Coordinator {
             &self.session_id,
         );
         found.same("episodeId", &manifest.episode_id, episode_id);
-        found.same("schedulerId", &manifest.scheduler_id, SCHEDULER);
+        found.same("schedulerId", &manifest.scheduler_id, &SCHEDULER);
         let state = self.state.borrow();
         let stored = manifest.port_map.iter();
         let bound = port_map(&state);
@@ -146,7 +148,7 @@ impl Differences {
         });
     }
 
-    fn same(&mut self, field: &str, stored: impl ToString, running: impl ToString) {
+    fn same(&mut self, field: &str, stored: &dyn Display, running: &dyn Display) {
         let (stored, running) = (stored.to_string(), running.to_string());
         if stored != running {
             self.push(field.to_owned(), stored, &running);
@@ -165,7 +167,7 @@ impl Differences {
         for (index, name) in names.iter().enumerate() {
             if !names[..index].contains(name) {
                 let field = format!("{list}[{name}]");
-                self.same(&field, value(stored, name), value(running, name));
+                self.same(&field, &value(stored, name), &value(running, name));
             }
         }
     }
@@ -175,7 +177,7 @@ impl Differences {
         let before = self.0.len();
         self.each_named(list, &present(stored), &present(running));
         if self.0.len() == before {
-            self.same(list, IdList(stored), IdList(running));
+            self.same(list, &IdList(stored), &IdList(running));
         }
     }
 
@@ -209,8 +211,8 @@ impl Differences {
         for (name, stored, running) in fields {
             self.same(
                 &format!("agents[{}].{name}", profile.agent_id),
-                stored,
-                running,
+                &stored,
+                &running,
             );
         }
     }

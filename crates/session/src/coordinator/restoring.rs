@@ -1,6 +1,6 @@
 //! Group restore: choose, compare, validate, stage everyone, activate everyone, install at once.
 
-use wellwritten_envelope::{Envelope, Id, Manifest, decode};
+use wellwritten_envelope::{Envelope, Id, Manifest, Scope, decode};
 use wellwritten_store::{GenerationFilter, SelectError, Selected, Selection, compatibility_digest};
 
 use crate::coordinator::Fault;
@@ -289,10 +289,21 @@ impl Coordinator {
             .machine
             .go(Phase::Paused { boundary })
             .map_err(|illegal| Fault::inside(crate::ErrorCode::Internal, illegal.to_string()))?;
-        put_back(&mut state, manifest, to_epoch, restored, observation);
+        let source = Scope {
+            epoch: timeline_epoch(&state, manifest),
+            ..manifest.source_scope.clone()
+        };
+        put_back(
+            &mut state,
+            manifest,
+            &source,
+            to_epoch,
+            restored,
+            observation,
+        );
         drop(state);
         if let Some(sink) = self.trace_sink.borrow().clone() {
-            sink.restored(&manifest.source_scope, to_epoch);
+            sink.restored(&source, to_epoch);
         }
         self.publish_standing(Vec::new());
         self.emit(SessionEvent::Phase { change });
@@ -312,10 +323,22 @@ impl Coordinator {
     }
 }
 
+/// The epoch in which the present timeline came by a checkpoint's boundary: that of the checkpoint, or one in which the
+/// same transitions were repeated since.
+fn timeline_epoch(state: &SessionState, manifest: &Manifest) -> Id {
+    let Scope { epoch, step, .. } = &manifest.source_scope;
+    let is_repeated = state
+        .recording
+        .knows(&manifest.checkpoint_id, epoch, step.0);
+    let repeated = state.trace.epoch_at(step.0).filter(|_| is_repeated);
+    repeated.unwrap_or(epoch).clone()
+}
+
 /// The coordinator's own part of a restore.
 fn put_back(
     state: &mut SessionState,
     manifest: &Manifest,
+    source: &Scope,
     to_epoch: &Id,
     restored: RestoredCoordinator,
     observation: WorldObservation,
@@ -355,7 +378,7 @@ fn put_back(
     );
     state
         .trace
-        .restore(&manifest.source_scope.epoch, boundary, to_epoch.clone());
+        .restore(&source.epoch, boundary, to_epoch.clone());
     for admission in restored.admissions {
         state.admissions.push(admission);
     }

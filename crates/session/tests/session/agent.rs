@@ -3,13 +3,13 @@
 use std::rc::Rc;
 
 use async_trait::async_trait;
-use wellwritten_counter::{CounterAgent, CounterComposition};
+use wellwritten_counter::{CounterAgent, CounterComposition, SPARK};
 use wellwritten_session::{
     Agent, AgentInitialize, AgentInitialized, AgentProfile, Commit, Committed, Id,
-    ParticipantError, Prepare, Prepared, Progress, Scope, StagedAgent,
+    ParticipantError, Prepare, Prepared, Progress, Scope, StagedAgent, Stimulus,
 };
 
-use crate::rig::Bench;
+use crate::rig::{Bench, id};
 
 pub struct WatchedAgent {
     bench: Rc<Bench>,
@@ -69,7 +69,15 @@ impl Agent for WatchedAgent {
         parameters: &Prepare,
     ) -> Result<Prepared, ParticipantError> {
         self.reach("prepare");
-        self.agent.prepare(scope, parameters).await
+        let mut parameters = parameters.clone();
+        if self.bench.wavers.get() {
+            parameters.pre_step_stimulations.push(Stimulus {
+                id: id("of-its-own"),
+                kind_id: id(SPARK),
+                duration_ms: 5.0,
+            });
+        }
+        self.agent.prepare(scope, &parameters).await
     }
 
     async fn commit(

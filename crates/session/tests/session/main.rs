@@ -10,6 +10,9 @@ mod refusals;
 mod restores;
 mod rig;
 mod runtime;
+mod saves;
+mod seeks;
+mod seeks_at_random;
 #[path = "../shared_store/mod.rs"]
 mod shared_store;
 mod snapshots;

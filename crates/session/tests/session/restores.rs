@@ -1,13 +1,16 @@
 //! Group restore: all or nobody, from payloads that are right in every bit.
 
+use std::future::Future;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 
 use futures::executor::block_on;
 use wellwritten_envelope::{Manifest, PayloadRow, decode};
 use wellwritten_session::{
-    Call, Coordinator, Digest, DispatchOrder, ErrorCode, Id, Phase, Request, RequestId,
-    RestoreRequest, Scope, SessionError, SessionEvent, StatePayload, Transport, U64,
+    Call, CheckpointRequest, Coordinator, Digest, DispatchOrder, ErrorCode, Id, Phase, Request,
+    RequestId, ResetRequest, RestoreRequest, SaveKind, Scope, SessionError, SessionEvent,
+    StatePayload, Transport, U64,
 };
 use wellwritten_store::testing::SimulatedMedium;
 use wellwritten_store::{PayloadBytes, SaveRequest, Store};
@@ -535,4 +538,151 @@ fn an_old_epoch_is_stale_everywhere() {
     };
     let reply = block_on(rig.bench.route("fly-a").call(&request)).unwrap();
     assert_eq!(reply.outcome.unwrap_err().code, ErrorCode::StaleEpoch);
+}
+
+/// A copy of a good checkpoint that is of something else in many ways at once.
+#[test]
+fn everything_that_differs_is_named_the_first_as_the_field() {
+    let rig = failed();
+    let mut store = block_on(rig.store.lock());
+    let bytes = block_on(store.read(&id("good"))).unwrap();
+    let envelope = decode(&bytes).unwrap();
+    let payloads: Vec<(Id, Vec<u8>)> = envelope
+        .payloads
+        .iter()
+        .map(|view| (view.name.clone(), view.bytes.to_vec()))
+        .collect();
+    let mut manifest = Manifest {
+        checkpoint_id: id("other"),
+        payloads: Vec::new(),
+        ..envelope.manifest.clone()
+    };
+    manifest.scheduler_id = id("lockstep-v2");
+    manifest.agents[0].seed += 1;
+    manifest.agents[1].agent_id = id("fly-c");
+    manifest.port_map.remove(1);
+    commit(&mut store, &manifest, &payloads);
+    drop(store);
+    rig.bench.logged();
+    let error = block_on(rig.session.restore(named("other"))).unwrap_err();
+    let text = error.to_string();
+    let SessionError::Identity { field, others, .. } = error else {
+        panic!("{error}");
+    };
+    let fields: Vec<&str> = std::iter::once(field.as_str())
+        .chain(others.iter().map(|other| other.field.as_str()))
+        .collect();
+    assert_eq!(
+        fields,
+        [
+            "schedulerId",
+            "portMap[p2]",
+            "agents[fly-c]",
+            "agents[fly-b]",
+            "agents[fly-a].seed"
+        ]
+    );
+    let absent = &others[2];
+    assert_eq!(
+        (absent.stored.as_str(), absent.running.as_str()),
+        ("absent", "present")
+    );
+    assert!(
+        text.contains("lockstep-v2") && text.contains("its agents[fly-c] is present"),
+        "{text}"
+    );
+    assert!(rig.bench.logged().is_empty(), "nobody was asked to stage");
+    restores_and_steps(&rig, "good");
+}
+
+/// Several compatibility fields at once: the first is the error's own.
+#[test]
+fn every_compatibility_field_that_differs_is_listed() {
+    let bench = Rc::new(Bench::default());
+    let rig = Rig::ready_with(RigOptions::default(), bench.clone());
+    rig.save("good");
+    rig.fail();
+    *bench.other_field.borrow_mut() = "content".to_owned();
+    bench.other_parser.set(true);
+    block_on(rig.session.replace_participants()).unwrap();
+    match block_on(rig.session.restore(named("good"))).unwrap_err() {
+        SessionError::Incompatible { difference, others } => {
+            assert_eq!(difference.field.name(), "content");
+            let others: Vec<&str> = others.iter().map(|other| other.field.as_str()).collect();
+            assert_eq!(others, ["compatibility.parser"]);
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// An episode that fails before its first checkpoint: said, and the way back is to an earlier one.
+#[test]
+fn an_episode_without_a_checkpoint_can_be_left_for_an_earlier_one() {
+    let rig = Rig::ready();
+    rig.steps(2);
+    rig.save("good");
+    rig.session.pause().unwrap();
+    let reset = ResetRequest {
+        episode_id: id("ep2"),
+        epoch: None,
+    };
+    block_on(rig.session.reset(reset)).unwrap();
+    rig.steps(1);
+    rig.fail();
+    let before = rig.session.status();
+    let error = block_on(rig.session.restore(RestoreRequest::default())).unwrap_err();
+    assert!(
+        matches!(
+            &error,
+            SessionError::EpisodeNotSaved { episode, newest, newest_episode }
+                if (episode, newest, newest_episode) == (&id("ep2"), &id("good"), &id("ep1"))
+        ),
+        "{error}"
+    );
+    assert_eq!(rig.session.status(), before);
+    let report = block_on(rig.session.restore(named("good"))).unwrap();
+    // Boundaries of another episode are others: none of these was abandoned by going back.
+    assert_eq!((report.boundary, report.abandoned), (2, None));
+    assert_eq!(rig.session.status().episode_id, id("ep1"));
+    rig.session.resume().unwrap();
+    rig.steps(1);
+    rig.save("on");
+    // Both episodes' names stay used.
+    rig.session.pause().unwrap();
+    for episode in ["ep1", "ep2"] {
+        let reset = ResetRequest {
+            episode_id: id(episode),
+            epoch: None,
+        };
+        let error = block_on(rig.session.reset(reset)).unwrap_err();
+        assert!(matches!(error, SessionError::EpisodeUsed { .. }), "{error}");
+    }
+}
+
+/// What an abandoned epoch still had on its way is in the store before the restore, and nothing of it comes after.
+#[test]
+fn what_was_on_its_way_when_the_epoch_failed_is_never_taken_for_what_follows() {
+    let rig = Rig::ready();
+    rig.steps(1);
+    rig.save("good");
+    let gate = rig.store.gate.try_lock().unwrap();
+    for name in ["late", "later"] {
+        rig.steps(1);
+        let request = CheckpointRequest {
+            checkpoint_id: Some(id(name)),
+            kind: SaveKind::Durable,
+        };
+        block_on(rig.session.capture(request)).unwrap();
+    }
+    rig.fail();
+    let mut restoring = Box::pin(rig.session.restore(named("good")));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(restoring.as_mut().poll(&mut context).is_pending());
+    drop(gate);
+    block_on(restoring).unwrap();
+    let store = block_on(rig.store.lock());
+    assert_eq!(store.latest().unwrap().checkpoint_id, id("good"));
+    for name in ["late", "later"] {
+        assert!(store.is_abandoned(store.find(&id(name)).unwrap()), "{name}");
+    }
 }

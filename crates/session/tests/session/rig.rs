@@ -59,6 +59,8 @@ pub struct Bench {
     pub lie: RefCell<String>,
     /// Frames as agents were given them at their last commit, in the order they committed.
     pub seen: RefCell<Vec<Artifact>>,
+    /// Agents are stimulated by something that nobody is told of.
+    pub wavers: Cell<bool>,
     /// Agents are built as another incarnation than was asked for.
     pub is_impostor: Cell<bool>,
 }

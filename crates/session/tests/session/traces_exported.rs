@@ -475,7 +475,7 @@ fn the_session_knows_the_digest_of_every_prefix() {
 /// Notes all it is told, as the lines of one timeline.
 #[derive(Default)]
 struct Lines {
-    lines: RefCell<Vec<(u64, Vec<u8>)>>,
+    written: RefCell<Vec<(u64, Vec<u8>)>>,
     digests: RefCell<Vec<Digest>>,
     told: RefCell<Vec<String>>,
 }
@@ -489,14 +489,14 @@ impl TraceSink for Lines {
 
     fn committed(&self, record: &TraceRecord, digest: &BehaviourDigest) {
         let step = record.behaviour.scope.step.0;
-        self.lines.borrow_mut().push((step, trace_line(record)));
+        self.written.borrow_mut().push((step, trace_line(record)));
         self.digests.borrow_mut().push(digest.digest);
     }
 
     fn restored(&self, source: &Scope, to_epoch: &Id) {
         // What was told after the boundary that was restored is no part of the timeline.
         let is_before = |line: &(u64, Vec<u8>)| line.0 < source.step.0;
-        self.lines.borrow_mut().retain(is_before);
+        self.written.borrow_mut().retain(is_before);
         let told = format!("{} at {} to {to_epoch}", source.epoch, source.step);
         self.told.borrow_mut().push(told);
     }
@@ -522,7 +522,7 @@ fn a_sink_hears_of_every_transition_and_of_every_restore() {
     rig.steps(2);
     assert_eq!(*sink.told.borrow(), ["ep1 under e1", "e1 at 2 to e2"]);
     assert_eq!(sink.digests.borrow().len(), 5);
-    let lines = sink.lines.borrow();
+    let lines = sink.written.borrow();
     let bytes: Vec<u8> = lines.iter().flat_map(|line| line.1.clone()).collect();
     let written = TraceExport::from_json_lines(&bytes).unwrap().into_records();
     assert_eq!(written.len(), 4);
