@@ -80,20 +80,20 @@ pub enum CommitStep {
     Settle,
     /// Writing the generation's temporary.
     WriteGeneration,
-    /// Syncing it.
-    SyncGeneration,
     /// Reading it back.
     ReadBackGeneration,
+    /// Syncing it.
+    SyncGeneration,
     /// Renaming it to its final name.
     NameGeneration,
     /// Syncing the directory, so that the final name is durable before the manifest says it.
     SyncGenerationName,
     /// Writing the manifest's temporary.
     WriteManifest,
-    /// Syncing it.
-    SyncManifest,
     /// Reading it back.
     ReadBackManifest,
+    /// Syncing it.
+    SyncManifest,
     /// Renaming it to `manifest.json`: the durable commit point.
     NameManifest,
 }

@@ -1,8 +1,8 @@
 //! The store of a session's checkpoints: each one whole and durable, or not there.
 //!
 //! A *store* is a flat folder of files on a [`StoreMedium`]. A *generation* is one envelope in it, and
-//! the *store manifest* lists the generations. Committing writes the envelope to a temporary, syncs it,
-//! reads it back, renames it and syncs the folder, then does the same with the manifest: the rename of
+//! the *store manifest* lists the generations. Committing writes the envelope to a temporary, reads it
+//! back, syncs it, renames it and syncs the folder, then does the same with the manifest: the rename of
 //! the manifest is the moment at which the generation is there. What no manifest lists is not there,
 //! and is removed. A [`StoreReader`] looks; a [`Store`] is a reader that holds the lock and commits.
 //!
@@ -142,7 +142,7 @@ pub use store_manifest::{
     ManifestFault, PINNED_GENERATIONS, RETIRED_IDS, STATE_FORMAT_ID, STORE_MANIFEST_VERSION,
     StoreManifest, UNLISTED_IDS,
 };
-pub use store_medium::{FileEntry, StoreMedium, Usage};
+pub use store_medium::{FileEntry, FoundContent, StoreMedium, Usage};
 pub use store_reader::{Resolution, StoreReader};
 pub use store_request::{StoreReply, StoreRequest};
 pub use store_route::{StoreGone, StoreRoute};

@@ -9,6 +9,7 @@ use wellwritten_envelope::{Digest, Id, decode, encode_parts};
 
 use crate::commit::{Certainty, CommitError, Committed, Pruned};
 use crate::envelope_words;
+use crate::file_name;
 use crate::file_names::FileNames;
 use crate::generation_info::GenerationInfo;
 use crate::save_request::SaveRequest;
@@ -70,9 +71,12 @@ impl<M: StoreMedium> Store<M> {
                 reason: error.to_string(),
             })?;
         let parts = envelope.in_order();
-        let digest = Digest::blake3_of_parts(&parts);
-        let record = envelope_words::record_of(&request.manifest, digest, envelope.byte_length());
-        self.commit_parts(record, &parts, Line::GoesOn).await
+        let file = file_name::generation(&request.manifest.checkpoint_id);
+        let record = || {
+            let digest = Digest::blake3_of_parts(&parts);
+            envelope_words::record_of(&request.manifest, digest, envelope.byte_length())
+        };
+        self.commit_parts(file, &parts, record, Line::GoesOn).await
     }
 
     /// Commits an envelope from elsewhere, verified by every rule of its format first. It is a generation like any
@@ -98,9 +102,12 @@ impl<M: StoreMedium> Store<M> {
             });
         }
         self.require_room_for_a_pin()?;
+        let file = file_name::generation(&manifest.checkpoint_id);
         let record =
-            envelope_words::record_of(&manifest, Digest::blake3(bytes), bytes.len() as u64);
-        Ok(self.commit_parts(record, &[bytes], Line::Foreign).await?)
+            || envelope_words::record_of(&manifest, Digest::blake3(bytes), bytes.len() as u64);
+        Ok(self
+            .commit_parts(file, &[bytes], record, Line::Foreign)
+            .await?)
     }
 
     /// Settles, and refuses an id that is used.
@@ -123,17 +130,20 @@ impl<M: StoreMedium> Store<M> {
         })
     }
 
+    /// Commits `parts` as `file`. The record of it, which needs a pass over every byte, is asked for while the medium
+    /// may still be writing.
     async fn commit_parts(
         &mut self,
-        record: GenerationInfo,
+        file: String,
         parts: &[&[u8]],
+        record: impl FnOnce() -> GenerationInfo,
         line: Line,
     ) -> Result<Committed, CommitError> {
         if !self.reader.manifest_found {
             self.publish(self.reader.manifest.clone()).await?;
             self.settle().await?;
         }
-        self.write_generation(&record.file, parts).await?;
+        let record = self.write_generation(&file, parts, record).await?;
         let mut next = self.reader.manifest.clone();
         let dropped = match line {
             Line::GoesOn => next.add(record.clone(), self.config.keep_generations),

@@ -1,6 +1,7 @@
 //! The small trait a store needs of the place it keeps its files.
 
 use async_trait::async_trait;
+use wellwritten_envelope::Digest;
 
 use crate::medium_error::{LockError, MediumError};
 
@@ -11,6 +12,35 @@ pub struct FileEntry {
     pub name: String,
     /// Its length in bytes.
     pub byte_length: u64,
+}
+
+/// What a file holds, where it is not what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundContent {
+    /// Its length in bytes.
+    pub byte_length: u64,
+    /// BLAKE3 of it.
+    pub digest: Digest,
+}
+
+impl FoundContent {
+    /// `None` where `found` is `parts`, one after the other.
+    #[must_use]
+    pub fn unless_written(found: &[u8], parts: &[&[u8]]) -> Option<Self> {
+        let mut rest = found;
+        let is_written = parts.iter().all(|part| {
+            let stripped = rest.strip_prefix(*part);
+            rest = stripped.unwrap_or_default();
+            stripped.is_some()
+        });
+        if is_written && rest.is_empty() {
+            return None;
+        }
+        Some(Self {
+            byte_length: found.len() as u64,
+            digest: Digest::blake3(found),
+        })
+    }
 }
 
 /// How full a medium is.
@@ -79,6 +109,20 @@ pub trait StoreMedium {
 
     /// The whole content of `name`.
     async fn read(&self, name: &str) -> Result<Vec<u8>, MediumError>;
+
+    /// What `name` holds where it does not hold exactly `parts`, one after the other: how a store finds out a medium that
+    /// reports success for less than it was asked. Asked between [`write_new`](Self::write_new) and [`sync`](Self::sync),
+    /// so that a medium whose writes go on in the background can be done with them meanwhile.
+    ///
+    /// By default it reads the whole content; a medium that can compare it piece by piece needs no second copy in memory.
+    async fn read_back(
+        &self,
+        name: &str,
+        parts: &[&[u8]],
+    ) -> Result<Option<FoundContent>, MediumError> {
+        let found = self.read(name).await?;
+        Ok(FoundContent::unless_written(&found, parts))
+    }
 
     /// Every file there is, in any order.
     async fn list(&self) -> Result<Vec<FileEntry>, MediumError>;

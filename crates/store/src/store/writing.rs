@@ -45,32 +45,40 @@ impl<M: StoreMedium> Store<M> {
     }
 
     /// Steps 1 to 4 of the commit order. The files are leftovers until the manifest lists them.
-    pub(super) async fn write_generation(
+    ///
+    /// `meanwhile` is done while the medium may still be writing, and what it gives is returned.
+    pub(super) async fn write_generation<T>(
         &mut self,
         file: &str,
         parts: &[&[u8]],
-    ) -> Result<(), CommitError> {
+        meanwhile: impl FnOnce() -> T,
+    ) -> Result<T, CommitError> {
         let steps = WriteSteps {
             write: CommitStep::WriteGeneration,
-            sync: CommitStep::SyncGeneration,
             read_back: CommitStep::ReadBackGeneration,
+            sync: CommitStep::SyncGeneration,
         };
         self.leftovers.insert(file.to_owned());
-        let written = self.write_generation_files(file, parts, &steps).await;
+        let written = self
+            .write_generation_files(file, parts, &steps, meanwhile)
+            .await;
         if written.is_err() {
             let _ = self.remove_leftovers().await;
         }
         written
     }
 
-    async fn write_generation_files(
+    async fn write_generation_files<T>(
         &mut self,
         file: &str,
         parts: &[&[u8]],
         steps: &WriteSteps,
-    ) -> Result<(), CommitError> {
+        meanwhile: impl FnOnce() -> T,
+    ) -> Result<T, CommitError> {
         let temporary = file_name::GENERATION_TEMPORARY;
-        self.write_verified(temporary, parts, steps).await?;
+        let done = self
+            .write_verified(temporary, parts, steps, meanwhile)
+            .await?;
         let medium = &self.reader.medium;
         medium
             .rename_over(temporary, file)
@@ -80,19 +88,22 @@ impl<M: StoreMedium> Store<M> {
         medium
             .sync_dir()
             .await
-            .map_err(at(CommitStep::SyncGenerationName))
+            .map_err(at(CommitStep::SyncGenerationName))?;
+        Ok(done)
     }
 
     /// Step 5 of the commit order: makes `next` the store manifest. The rename is the commit point.
     pub(super) async fn publish(&mut self, next: StoreManifest) -> Result<Certainty, CommitError> {
         let steps = WriteSteps {
             write: CommitStep::WriteManifest,
-            sync: CommitStep::SyncManifest,
             read_back: CommitStep::ReadBackManifest,
+            sync: CommitStep::SyncManifest,
         };
         let temporary = file_name::MANIFEST_TEMPORARY;
         let bytes = next.encode();
-        if let Err(error) = self.write_verified(temporary, &[&bytes], &steps).await {
+        let parts: [&[u8]; 1] = [&bytes];
+        let written = self.write_verified(temporary, &parts, &steps, || ()).await;
+        if let Err(error) = written {
             let _ = self.remove_leftovers().await;
             return Err(error);
         }
@@ -141,13 +152,14 @@ impl<M: StoreMedium> Store<M> {
         })
     }
 
-    /// Writes `parts` to a fresh `temporary`, syncs it and reads it back.
-    async fn write_verified(
+    /// Writes `parts` to a fresh `temporary`, reads it back and syncs it; does something else just before the sync.
+    async fn write_verified<T>(
         &mut self,
         temporary: &str,
         parts: &[&[u8]],
         steps: &WriteSteps,
-    ) -> Result<(), CommitError> {
+        meanwhile: impl FnOnce() -> T,
+    ) -> Result<T, CommitError> {
         if self.leftovers.contains(temporary) {
             self.remove_leftover(temporary)
                 .await
@@ -159,18 +171,19 @@ impl<M: StoreMedium> Store<M> {
             .write_new(temporary, parts)
             .await
             .map_err(at(steps.write))?;
-        medium.sync(temporary).await.map_err(at(steps.sync))?;
-        let found = medium.read(temporary).await.map_err(at(steps.read_back))?;
-        if is_concatenation(&found, parts) {
-            return Ok(());
+        let found = medium.read_back(temporary, parts).await;
+        if let Some(found) = found.map_err(at(steps.read_back))? {
+            return Err(CommitError::ReadBack {
+                step: steps.read_back,
+                written_bytes: parts.iter().map(|part| part.len() as u64).sum(),
+                written: Digest::blake3_of_parts(parts),
+                found_bytes: found.byte_length,
+                found: found.digest,
+            });
         }
-        Err(CommitError::ReadBack {
-            step: steps.read_back,
-            written_bytes: parts.iter().map(|part| part.len() as u64).sum(),
-            written: Digest::blake3_of_parts(parts),
-            found_bytes: found.len() as u64,
-            found: Digest::blake3(&found),
-        })
+        let done = meanwhile();
+        medium.sync(temporary).await.map_err(at(steps.sync))?;
+        Ok(done)
     }
 
     /// Removes what may be removed now; the last failure, if any. What fails waits for the next call.
@@ -198,22 +211,11 @@ impl<M: StoreMedium> Store<M> {
     }
 }
 
-/// Whether `bytes` are `parts`, one after the other.
-fn is_concatenation(mut bytes: &[u8], parts: &[&[u8]]) -> bool {
-    for part in parts {
-        match bytes.strip_prefix(*part) {
-            Some(rest) => bytes = rest,
-            None => return false,
-        }
-    }
-    bytes.is_empty()
-}
-
 /// The steps of the commit order at which one file is written.
 struct WriteSteps {
     write: CommitStep,
-    sync: CommitStep,
     read_back: CommitStep,
+    sync: CommitStep,
 }
 
 fn at(step: CommitStep) -> impl FnOnce(MediumError) -> CommitError {

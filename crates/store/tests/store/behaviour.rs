@@ -51,13 +51,13 @@ fn the_commit_order_is_the_one_promised() {
         operations_of_a_commit(),
         [
             write("~generation"),
-            sync("~generation"),
             read("~generation"),
+            sync("~generation"),
             rename("~generation", "x.flysess"),
             Operation::SyncDir,
             write("~manifest"),
-            sync("~manifest"),
             read("~manifest"),
+            sync("~manifest"),
             rename("~manifest", "manifest.json"),
             Operation::SyncDir,
         ]
