@@ -79,8 +79,6 @@ pub(crate) struct SessionState {
     pub store_warning: Option<String>,
     /// Checkpoints on their way to the store, in order.
     pub outstanding: Vec<Id>,
-    /// Whether the store may not know where the session goes on from.
-    pub is_lineage_unsure: bool,
     pub recording: StepRecording,
     pub trace: Trace,
     pub advances: u64,
@@ -205,7 +203,6 @@ impl SessionState {
             known_checkpoints: KnownNames::default(),
             store_warning: None,
             outstanding: Vec::new(),
-            is_lineage_unsure: false,
             recording: StepRecording::default(),
             trace: Trace::default(),
             advances: 0,

@@ -90,9 +90,6 @@ impl Coordinator {
     pub(crate) async fn mark_resumed(&self, checkpoint_id: &Id) -> Option<String> {
         let saves = self.saves.as_ref()?;
         let marked = saves.ask(saves.client.mark_resumed(checkpoint_id)).await;
-        if marked.is_ok() {
-            self.state.borrow_mut().is_lineage_unsure = false;
-        }
         marked.err().map(|error| error.to_string())
     }
 
@@ -370,7 +367,6 @@ fn put_back(
         epoch: manifest.source_scope.epoch.clone(),
         boundary,
     });
-    state.is_lineage_unsure = true;
     state.recording.go_on_from(
         &manifest.checkpoint_id,
         &manifest.source_scope.epoch,

@@ -2,12 +2,13 @@
 
 use wellwritten_envelope::{Id, decode};
 use wellwritten_store::{
-    GenerationFilter, GenerationList, SelectError, Selected, Selection, compatibility_digest,
+    GenerationFilter, GenerationInfo, GenerationList, ListedGeneration, SelectError, Selected,
+    Selection, compatibility_digest,
 };
 
 use crate::coordinator::Fault;
 use crate::coordinator::saving::Saves;
-use crate::step_recording::Noted;
+use crate::step_recording::{Noted, StepRecording};
 use crate::{
     Admission, AdmissionEvent, Admitted, Coordinator, ErrorCode, ParticipantError, Phase,
     RecordedCheckpoint, RecordedSpan, RestoreReport, SeekCancel, SeekError, SeekProgress,
@@ -155,19 +156,30 @@ impl Coordinator {
         Ok((report, landing))
     }
 
-    /// The store's word on which checkpoints lie on the present timeline, where it can be relied on.
+    /// Checkpoints that other coordinators took on this timeline: those of an epoch that are no later than one that is known
+    /// to be of it, since an epoch is one uninterrupted stretch. Of a coordinator that just came up, it is the timeline of
+    /// the store's latest.
     fn remember_lineage(&self, list: &GenerationList) {
         let mut state = self.state.borrow_mut();
-        if state.is_lineage_unsure {
-            return;
+        let state = &mut *state;
+        let of_episode = || {
+            list.generations.iter().filter(|one| {
+                (&one.info.session_id, &one.info.episode_id)
+                    == (&self.session_id, &state.episode_id)
+            })
+        };
+        if state.machine.phase() == Phase::Starting
+            && let Some(latest) = of_episode().find(|one| one.is_latest)
+        {
+            remember(&mut state.recording, &latest.info);
         }
-        for one in list.generations.iter().filter(|one| !one.abandoned) {
-            let info = &one.info;
-            if info.session_id == self.session_id && info.episode_id == state.episode_id {
-                let (id, epoch) = (&info.checkpoint_id, &info.epoch);
-                if !state.recording.knows(id, epoch, info.boundary.0) {
-                    state.recording.remember(id, epoch, info.boundary.0);
-                }
+        for ListedGeneration { info, .. } in of_episode() {
+            let known = state.recording.checkpoints();
+            let is_of_it = known
+                .iter()
+                .any(|known| known.epoch == info.epoch && info.boundary.0 <= known.boundary);
+            if is_of_it {
+                remember(&mut state.recording, info);
             }
         }
     }
@@ -330,5 +342,12 @@ impl Coordinator {
                 },
             });
         }
+    }
+}
+
+fn remember(recording: &mut StepRecording, info: &GenerationInfo) {
+    let (id, epoch, boundary) = (&info.checkpoint_id, &info.epoch, info.boundary.0);
+    if !recording.knows(id, epoch, boundary) {
+        recording.remember(id, epoch, boundary);
     }
 }

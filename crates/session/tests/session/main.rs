@@ -4,6 +4,7 @@
 mod agent;
 mod checkpoints;
 mod coherence;
+mod letting_go;
 mod publishing;
 mod queries;
 mod refusals;

@@ -11,8 +11,9 @@ use wellwritten_session::{
     SessionError, SessionEvent, Transport, U64, WriterConfig,
 };
 
+use crate::letting_go::polls;
 use crate::rig::{Fault, Rig, RigOptions, id, turns_pass};
-use crate::seeks::{keeping, polls};
+use crate::seeks::keeping;
 
 /// How far each participant has come.
 fn progress(rig: &Rig) -> Vec<U64> {

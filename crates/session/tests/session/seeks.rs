@@ -1,20 +1,17 @@
 //! Going to a boundary that was there before: what was put in is put in again, and the same comes of it or it is said.
 
 use std::cell::RefCell;
-use std::future::Future;
-use std::pin::pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
 
 use futures::executor::block_on;
 use wellwritten_counter::SPARK;
 use wellwritten_session::{
-    Behaviour, Coordinator, ErrorCode, MutationCertainty, Phase, RestoreRequest, SeekCancel,
-    SeekError, SeekProgress, SeekReport, SeekRequest, SessionError, SessionEvent,
+    Behaviour, Coordinator, ErrorCode, MutationCertainty, Phase, SeekCancel, SeekError,
+    SeekProgress, SeekReport, SeekRequest, SessionError, SessionEvent,
 };
 use wellwritten_store::StoreConfig;
 
-use crate::rig::{Bench, Fault, Rig, RigOptions, id};
+use crate::rig::{Fault, Rig, RigOptions, id};
 
 pub fn keeping(generations: usize) -> RigOptions {
     RigOptions {
@@ -58,7 +55,7 @@ pub fn behaviours(session: &Coordinator) -> Vec<Behaviour> {
 }
 
 /// Seven steps, saved at 2 and 4, with a stimulus before the steps from 1, 3 and 5, and one that waits at 4 already.
-fn seven() -> Rig {
+pub fn seven() -> Rig {
     let rig = Rig::ready_with(keeping(9), Rc::default());
     for step in 0..7 {
         match step {
@@ -392,121 +389,52 @@ fn a_coordinator_that_came_up_goes_from_checkpoint_to_checkpoint() {
     assert_eq!(seek(&rig.session, 5).unwrap().repeated, 1);
 }
 
-/// Polls so many times at most; what has not ended then is dropped.
-pub fn polled<T>(future: impl Future<Output = T>, times: usize) -> Option<T> {
-    let mut future = pin!(future);
-    let mut context = Context::from_waker(Waker::noop());
-    for _ in 0..times {
-        if let Poll::Ready(outcome) = future.as_mut().poll(&mut context) {
-            return Some(outcome);
-        }
-    }
-    None
-}
-
-/// How many times a future is polled until it ends.
-pub fn polls<T>(future: impl Future<Output = T>) -> usize {
-    let mut future = pin!(future);
-    let mut context = Context::from_waker(Waker::noop());
-    let mut polls = 1;
-    while future.as_mut().poll(&mut context).is_pending() {
-        polls += 1;
-    }
-    polls
-}
-
-/// Everyone takes a turn at everything, so that there is a moment at which to let go.
-pub fn slow_down(bench: &Bench) {
-    for who in ["world", "fly-a", "fly-b"] {
-        let points: &[&str] = match who {
-            "world" => &["stage", "activate", "verify", "advance"],
-            _ => &["stage", "activate", "verify", "prepare", "commit"],
-        };
-        for point in points {
-            bench.arm(&format!("{who}.{point}"), Fault::Delay(1));
-        }
-    }
-}
-
-/// Whoever lets go of a seek finds the session fenced, or standing at a boundary of which everything was told.
+/// A run that begins anew over a store that holds another one's checkpoints, in the same session and episode.
 #[test]
-fn a_seek_that_is_let_go_of_leaves_a_coherent_session() {
-    let straight = behaviours(&seven().session);
-    let (mut fenced, mut standing, mut times) = (0, 0, 0);
-    loop {
-        let rig = seven();
-        rig.store.turns.set(1);
-        slow_down(&rig.bench);
-        let cancel = SeekCancel::default();
-        let outcome = polled(rig.session.seek(to(6), &|_| {}, &cancel), times);
-        let ended = outcome.is_some();
-        rig.store.turns.set(0);
-        match rig.session.phase() {
-            Phase::Failed => {
-                fenced += 1;
-                block_on(rig.session.replace_participants()).unwrap();
-            }
-            Phase::Paused { .. } | Phase::Ready { .. } => standing += 1,
-            other => panic!("{other} after {times} polls"),
-        }
-        let is_new = rig.session.status().epoch != id("e1") && !rig.session.status().fenced;
-        let events = rig.bench.events.borrow();
-        let told = events
-            .iter()
-            .filter(|event| matches!(event, SessionEvent::Restored { .. }))
-            .count();
-        drop(events);
-        assert!(!is_new || told == 1, "after {times} polls: {told} told");
-        seek(&rig.session, 7).unwrap();
-        assert_eq!(behaviours(&rig.session), straight, "after {times} polls");
-        if ended {
-            break;
-        }
-        times += 1;
-    }
+fn the_checkpoints_of_another_run_are_none_of_this_one() {
+    let Rig {
+        bench,
+        medium,
+        store,
+        session,
+        ..
+    } = seven();
+    drop((session, store));
+    let rig = Rig::starting(keeping(9), bench, medium);
+    block_on(rig.session.bootstrap()).unwrap();
+    rig.steps(6);
+    let error = seek(&rig.session, 4).unwrap_err();
     assert!(
-        fenced > 3 && standing > 3,
-        "{fenced} fenced, {standing} not"
+        matches!(error, SeekError::NoGeneration { oldest: None, .. }),
+        "{error}"
     );
+    rig.save("own");
+    rig.steps(2);
+    assert_eq!(seek(&rig.session, 7).unwrap().repeated, 1);
+    assert!(seek(&rig.session, 4).is_err());
 }
 
-/// The same of a restore.
+/// The end of an episode is a boundary like others: it can be left, and come back to.
 #[test]
-fn a_restore_that_is_let_go_of_is_not_done_or_done_and_told() {
-    let (mut fenced, mut done, mut times) = (0, 0, 0);
-    loop {
-        let rig = seven();
-        rig.fail();
-        rig.store.turns.set(1);
-        slow_down(&rig.bench);
-        let ended = polled(rig.session.restore(RestoreRequest::default()), times).is_some();
-        rig.store.turns.set(0);
-        let events = rig.bench.events.borrow();
-        let told = events
-            .iter()
-            .filter(|event| matches!(event, SessionEvent::Restored { .. }))
-            .count();
-        drop(events);
-        match rig.session.phase() {
-            Phase::Failed => {
-                fenced += 1;
-                assert_eq!(told, 0, "after {times} polls");
-                block_on(rig.session.replace_participants()).unwrap();
-                block_on(rig.session.restore(RestoreRequest::default())).unwrap();
-            }
-            Phase::Paused { boundary: 4 } => {
-                done += 1;
-                assert_eq!(told, 1, "after {times} polls");
-            }
-            other => panic!("{other} after {times} polls"),
-        }
-        rig.session.resume().unwrap();
-        rig.steps(1);
-        if ended {
-            break;
-        }
-        times += 1;
-    }
-    // Acknowledging and writing it down come after it is done.
-    assert!(fenced > 5 && done > 1, "{fenced} fenced, {done} done");
+fn the_end_of_an_episode_is_come_back_to() {
+    let options = RigOptions {
+        terminal_after: Some(3),
+        ..keeping(9)
+    };
+    let rig = Rig::ready_with(options, Rc::default());
+    rig.steps(1);
+    rig.save("at-1");
+    rig.steps(2);
+    assert!(rig.session.status().terminal.is_some());
+    let straight = behaviours(&rig.session);
+    assert_eq!(seek(&rig.session, 3).unwrap().repeated, 0);
+    assert_eq!(seek(&rig.session, 2).unwrap().repeated, 1);
+    assert_eq!(rig.session.status().terminal, None);
+    assert_eq!(seek(&rig.session, 3).unwrap().repeated, 1);
+    assert!(rig.session.status().terminal.is_some());
+    assert_eq!(behaviours(&rig.session), straight);
+    assert!(matches!(
+        rig.session.resume(),
+        Err(SessionError::EpisodeOver { .. })
+    ));
 }

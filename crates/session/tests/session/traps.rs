@@ -61,4 +61,4 @@
 //! | D.7 | the coordinator's payloads are looked at after staging | `restores::one_flipped_bit_in_any_payload_is_refused_by_its_consumer`: nobody is tainted by them |
 //! | D.8 | an older epoch's name is used again | `restores::an_old_epoch_is_stale_everywhere` |
 //! | D.9 | traces grow without bound and are not truncated | `src/trace_growth.rs`; the recording: `src/step_recording.rs` |
-//! | D.10 | a failure after the restore fences what runs | `seeks::a_restore_that_is_let_go_of_is_not_done_or_done_and_told`: all is told when it is done |
+//! | D.10 | a failure after the restore fences what runs | `letting_go::a_restore_that_is_let_go_of_is_not_done_or_done_and_told`: all is told when it is done |
