@@ -23,15 +23,17 @@ Ends with status 1 when a goal is missed. Not part of npm test; best on an idle 
   device     launches and reads in Chromium, against raw wgpu and raw WebGPU in JavaScript
   session    transitions of the counter composition in process, on threads and in processes, against the participants'
              own work and against the bare sockets
+  store      commits of 1, 16 and 64 MiB on a file system, against the bare writes and syncs of the same bytes; steps of a
+             session while its store saves; a restore's reading, against one copy
 
   --wasm   of envelope: built for wasm32 with SIMD, under Node.js
   --peer   of memory: against CubeCL's cubecl-server, in one process (builds it first: usually 11 min, once)
   --growth of session: a million steps instead, and whether memory grows
   --browser of session: in Chromium instead, in the session's program, in workers and in isolated frames`;
 
-const CRATES = ["memory", "envelope", "device", "session"];
+const CRATES = ["memory", "envelope", "device", "session", "store"];
 /** Benches that another crate has than the one they are about. */
-const BENCHED_IN = { session: "native" };
+const BENCHED_IN = { session: "native", store: "native" };
 
 /** What a bench in a page needs: it is built for wasm. */
 const forPage = [nodePackages, rust, wasmTarget, wasmBindgen, chromium];

@@ -1,5 +1,7 @@
 //! [`FileMedium`]: a store's files in a folder of a file system.
 
+mod background_sync;
+mod comparison;
 mod folder;
 mod folder_lock;
 mod system_error;
@@ -17,15 +19,21 @@ use rustix::fs::{
     unlinkat,
 };
 use rustix::io::Errno;
-use wellwritten_store::{FileEntry, LockError, MediumError, StoreMedium, Usage, file_name};
+use wellwritten_store::{
+    FileEntry, FoundContent, LockError, MediumError, StoreMedium, Usage, file_name,
+};
 
 pub use folder::FolderError;
 pub use folder_lock::FileLock;
 
+use background_sync::{BackgroundSync, Syncing};
 use system_error::{Doing, medium_error};
 
 /// What errors of the folder itself name.
 const FOLDER: &str = ".";
+
+/// From which length on a file is synced in the background: below, waking another thread takes longer than what it saves.
+const SYNCED_IN_BACKGROUND: u64 = 256 << 10;
 
 /// How long an opener waits for the lock: longer than a store that is being closed holds it, and not so long that a person
 /// wonders.
@@ -43,15 +51,28 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 /// # How durable
 ///
 /// [`sync`](StoreMedium::sync) is `fsync` of the file, through the descriptor that wrote it, so that an error of writing back is
-/// reported to whoever wrote. [`sync_dir`](StoreMedium::sync_dir) is `fsync` of the folder; a file system on which folders
+/// reported to whoever wrote. Of a large file it begins when the file is written, on a thread of its own, so that the disk
+/// works while the file is read back and hashed; [`sync`](StoreMedium::sync) then waits for its end. [`sync_dir`](StoreMedium::sync_dir) is `fsync` of the folder; a file system on which folders
 /// cannot be synced (`EINVAL`) makes names as durable as it makes them. What a disk does after it has reported success is the
 /// disk's.
 #[derive(Debug)]
 pub struct FileMedium {
     folder: OwnedFd,
     lock_patience: Duration,
-    /// The file that was written last, until it is synced and named.
-    written: RefCell<Option<(String, File)>>,
+    /// The file that was written last, until it is synced.
+    written: RefCell<Option<WrittenFile>>,
+    background: BackgroundSync,
+    /// The sync that may be going on.
+    syncing: RefCell<Option<Syncing>>,
+}
+
+/// A file that was written and not synced.
+#[derive(Debug)]
+struct WrittenFile {
+    name: String,
+    file: File,
+    /// Where that goes on already.
+    syncing: Option<Syncing>,
 }
 
 impl FileMedium {
@@ -70,6 +91,8 @@ impl FileMedium {
             folder,
             lock_patience: LOCK_PATIENCE,
             written: RefCell::new(None),
+            background: BackgroundSync::default(),
+            syncing: RefCell::new(None),
         }
     }
 
@@ -87,17 +110,52 @@ impl FileMedium {
         openat(&self.folder, name, flags, Mode::from_raw_mode(0o666)).map(File::from)
     }
 
+    /// A file that is there and is one. Without waiting: a pipe would have one wait for its writer.
+    fn open_to_read(&self, name: &str) -> Result<File, MediumError> {
+        require_plain(name)?;
+        let refused = |errno| medium_error(name, &Doing::Using, errno);
+        let file = self
+            .open_file(name, OFlags::RDONLY | OFlags::NONBLOCK)
+            .map_err(refused)?;
+        let status = fstat(&file).map_err(refused)?;
+        if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
+            return Err(MediumError::Io {
+                file: name.to_owned(),
+                name: "not a file".to_owned(),
+                message: "it is no regular file".to_owned(),
+            });
+        }
+        Ok(file)
+    }
+
     fn available_bytes(&self) -> Option<u64> {
         let system = fstatvfs(&self.folder).ok()?;
         system.f_bavail.checked_mul(system.f_frsize)
     }
 
     /// The file that was written last, if it is that one.
-    fn take_written(&self, name: &str) -> Option<File> {
-        self.written
-            .take()
-            .filter(|(written, _)| written == name)
-            .map(|(_, file)| file)
+    fn take_written(&self, name: &str) -> Option<WrittenFile> {
+        self.written.take().filter(|written| written.name == name)
+    }
+
+    /// Lets the disk end what nobody waited for: whoever asked may have been dropped halfway.
+    async fn settle(&self) {
+        let syncing = self.syncing.borrow().clone();
+        if let Some(syncing) = syncing {
+            let _ = syncing.await;
+            self.syncing.take();
+        }
+    }
+
+    /// Begins to sync a file that is large enough for it to be worth it.
+    fn begin_sync(&self, file: &File, byte_length: u64) -> Option<Syncing> {
+        if byte_length < SYNCED_IN_BACKGROUND {
+            return None;
+        }
+        // Refused, it is synced when it is asked for.
+        let syncing = self.background.begin(file).ok()?;
+        self.syncing.replace(Some(syncing.clone()));
+        Some(syncing)
     }
 }
 
@@ -120,27 +178,46 @@ impl StoreMedium for FileMedium {
             medium_error(name, &doing, errno)
         };
         self.written.take();
+        self.settle().await;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let mut file = self.open_file(name, flags).map_err(refused)?;
-        let written = parts.iter().try_for_each(|part| file.write_all(part));
-        self.written.replace(Some((name.to_owned(), file)));
-        written.map_err(|error| match Errno::from_io_error(&error) {
-            Some(errno) => refused(errno),
-            // The system took nothing and reported no error.
-            None => short_write(name, requested_bytes, &self.written),
-        })
+        if let Err(error) = parts.iter().try_for_each(|part| file.write_all(part)) {
+            return Err(match Errno::from_io_error(&error) {
+                Some(errno) => refused(errno),
+                // The system took nothing and reported no error.
+                None => MediumError::ShortWrite {
+                    file: name.to_owned(),
+                    requested_bytes,
+                    written_bytes: length(&file),
+                },
+            });
+        }
+        self.written.replace(Some(WrittenFile {
+            name: name.to_owned(),
+            syncing: self.begin_sync(&file, requested_bytes),
+            file,
+        }));
+        Ok(())
     }
 
     async fn sync(&self, name: &str) -> Result<(), MediumError> {
         require_plain(name)?;
         let refused = |errno| medium_error(name, &Doing::Using, errno);
-        let file = match self.take_written(name) {
-            Some(file) => file,
-            None => self
-                .open_file(name, OFlags::RDONLY | OFlags::NONBLOCK)
-                .map_err(refused)?,
+        let (file, syncing) = match self.take_written(name) {
+            Some(written) => (written.file, written.syncing),
+            None => (
+                self.open_file(name, OFlags::RDONLY | OFlags::NONBLOCK)
+                    .map_err(refused)?,
+                None,
+            ),
         };
-        fsync(&file).map_err(|errno| {
+        let synced = match syncing {
+            // Where its thread is gone, nobody has synced it.
+            Some(syncing) => syncing.await.unwrap_or_else(|_| fsync(&file)),
+            None => fsync(&file),
+        };
+        self.settle().await;
+        synced.map_err(|errno| {
             let doing = Doing::Creating {
                 requested_bytes: length(&file),
                 available_bytes: self.available_bytes(),
@@ -152,36 +229,45 @@ impl StoreMedium for FileMedium {
     async fn rename_over(&self, from: &str, to: &str) -> Result<(), MediumError> {
         require_plain(from)?;
         require_plain(to)?;
+        self.settle().await;
         renameat(&self.folder, from, &self.folder, to)
             .map_err(|errno| medium_error(from, &Doing::Using, errno))
     }
 
     async fn sync_dir(&self) -> Result<(), MediumError> {
+        self.settle().await;
         folder::sync(&self.folder).map_err(|errno| medium_error(FOLDER, &Doing::UsingFolder, errno))
     }
 
     async fn read(&self, name: &str) -> Result<Vec<u8>, MediumError> {
-        require_plain(name)?;
         let refused = |errno| medium_error(name, &Doing::Using, errno);
-        // Without waiting: a pipe would have one wait for its writer.
-        let mut file = self
-            .open_file(name, OFlags::RDONLY | OFlags::NONBLOCK)
-            .map_err(refused)?;
-        let status = fstat(&file).map_err(refused)?;
-        if FileType::from_raw_mode(status.st_mode) != FileType::RegularFile {
-            return Err(MediumError::Io {
-                file: name.to_owned(),
-                name: "not a file".to_owned(),
-                message: "it is no regular file".to_owned(),
-            });
-        }
+        let mut file = self.open_to_read(name)?;
         let mut bytes = Vec::new();
         let reserved =
-            bytes.try_reserve_exact(usize::try_from(status.st_size).unwrap_or(usize::MAX));
+            bytes.try_reserve_exact(usize::try_from(length(&file)).unwrap_or(usize::MAX));
         reserved.map_err(|_| refused(Errno::NOMEM))?;
         file.read_to_end(&mut bytes)
             .map_err(|error| refused(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
         Ok(bytes)
+    }
+
+    async fn read_back(
+        &self,
+        name: &str,
+        parts: &[&[u8]],
+    ) -> Result<Option<FoundContent>, MediumError> {
+        let file = self.open_to_read(name)?;
+        match comparison::holds(&file, parts) {
+            Ok(true) => Ok(None),
+            Ok(false) => {
+                let found = self.read(name).await?;
+                Ok(FoundContent::unless_written(&found, parts))
+            }
+            Err(error) => {
+                let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
+                Err(medium_error(name, &Doing::Using, errno))
+            }
+        }
     }
 
     async fn list(&self) -> Result<Vec<FileEntry>, MediumError> {
@@ -214,6 +300,7 @@ impl StoreMedium for FileMedium {
 
     async fn remove(&self, name: &str) -> Result<(), MediumError> {
         require_plain(name)?;
+        self.settle().await;
         unlinkat(&self.folder, name, AtFlags::empty())
             .map_err(|errno| medium_error(name, &Doing::Using, errno))
     }
@@ -238,21 +325,6 @@ fn require_plain(name: &str) -> Result<(), MediumError> {
     Err(MediumError::InvalidName {
         file: name.to_owned(),
     })
-}
-
-fn short_write(
-    name: &str,
-    requested_bytes: u64,
-    written: &RefCell<Option<(String, File)>>,
-) -> MediumError {
-    MediumError::ShortWrite {
-        file: name.to_owned(),
-        requested_bytes,
-        written_bytes: written
-            .borrow()
-            .as_ref()
-            .map_or(0, |(_, file)| length(file)),
-    }
 }
 
 /// How long a file is, as far as the system says.

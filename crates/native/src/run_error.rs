@@ -111,6 +111,7 @@ impl RunError {
             Self::Failed(_) => "session-failed",
             Self::Store { source, .. } => match source {
                 OpenStoreError::Store(error) => store_code(error),
+                OpenStoreError::Looking(_) => "read",
                 _ => "open",
             },
             Self::StoreNotEmpty { .. } => "store-not-empty",

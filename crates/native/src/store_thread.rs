@@ -12,8 +12,8 @@ use async_trait::async_trait;
 use futures::channel::oneshot;
 use futures::executor::block_on;
 use wellwritten_store::{
-    OpenReport, OpenStore, Store, StoreClient, StoreConfig, StoreError, StoreGone, StoreMedium,
-    StoreReader, StoreReply, StoreRequest, StoreRoute, serve_request,
+    OpenReport, OpenStore, ReadError, Store, StoreClient, StoreConfig, StoreError, StoreGone,
+    StoreMedium, StoreReader, StoreReply, StoreRequest, StoreRoute, serve_request,
 };
 
 use crate::obituary::Ending;
@@ -32,6 +32,9 @@ pub enum OpenStoreError {
     /// The store in it does not open.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// It opened, and cannot be looked at.
+    #[error(transparent)]
+    Looking(#[from] ReadError),
     /// The system gives no thread.
     #[error("there is no thread for the store: {0}")]
     Thread(#[source] io::Error),

@@ -96,7 +96,7 @@ async fn attempt(
     let reaped = launcher.shutdown().await;
     came.ends = reaped.iter().map(End::from).collect();
     let saved = match store {
-        Some(store) => store.close(came),
+        Some(store) => store.close(came).await,
         None => Ok(()),
     };
     if let Some(trace) = trace {
@@ -150,9 +150,9 @@ impl Live<'_> {
             factory: self.launcher.clone(),
             clock: Rc::new(TokioClock::new()),
             budgets: CallBudgets::default(),
-            store: self.store.map(RunStore::session_store),
+            store: self.store.map(RunStore::client),
             saves: WriterConfig::default(),
-            observer: None,
+            observer: self.store.map(RunStore::observer),
         };
         let composition = counter_launch::composition(self.arguments).map_err(|error| {
             RunError::NotStarted(SessionError::Composition {

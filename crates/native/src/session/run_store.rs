@@ -1,13 +1,16 @@
 //! [`RunStore`]: the store of a run, and when it saves.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::time::Duration;
 
-use wellwritten_native::{FileMedium, OpenStoreError};
-use wellwritten_session::{Coordinator, SaveOutcome, SessionError, StoreClient};
-use wellwritten_store::{Store, StoreConfig};
+use wellwritten_native::{OpenStoreError, StoreThread, StoreThreadEnd};
+use wellwritten_session::{
+    CheckpointRequest, Coordinator, Observer, SaveKind, SaveTicket, SessionError, SessionEvent,
+};
+use wellwritten_store::{SaveRefusal, StoreClient, StoreConfig, StoreGone};
 
 use super::run_report::Came;
 use super::save_log::SaveLog;
@@ -16,14 +19,23 @@ use crate::console::Console;
 use crate::run_error::RunError;
 use crate::store::tell_opening;
 
+/// How long the saves that were begun may take when the run is over: far longer than a disk takes that works.
+const CLOSING_NS: u64 = 60_000_000_000;
+
+/// How long the store's thread may take to let go of the store when nothing is to be saved any more.
+const LETTING_GO: Duration = Duration::from_secs(5);
+
 /// Where a run saves its checkpoints, and how often.
 pub struct RunStore {
     folder: PathBuf,
-    store: StoreClient,
+    client: StoreClient,
+    end: StoreThreadEnd,
     every: Option<NonZeroU64>,
-    log: SaveLog,
-    /// The boundary of the newest checkpoint.
+    log: Rc<SaveLog>,
+    /// The boundary of the newest checkpoint that was taken or gone on from.
     saved: Cell<Option<u64>>,
+    /// Those that were taken and may not have ended.
+    outstanding: RefCell<Vec<SaveTicket>>,
 }
 
 impl RunStore {
@@ -45,13 +57,18 @@ impl RunStore {
                 .keep
                 .map_or(StoreConfig::default().keep_generations, Into::into),
         };
-        let medium = FileMedium::create(folder).map_err(|error| failed(error.into()))?;
-        let (store, report) = Store::open(medium, config)
-            .await
-            .map_err(|error| failed(OpenStoreError::Store(error)))?;
+        let opened = StoreThread::open(folder, config).await;
+        let StoreThread {
+            client,
+            report,
+            end,
+        } = opened.map_err(failed)?;
         tell_opening(&report, &mut console.clone());
         came.opened = Some(report);
-        let count = store.generations().count();
+        let count = match client.generations().await {
+            Ok(list) => list.generations.len(),
+            Err(error) => return Err(failed(OpenStoreError::Looking(error))),
+        };
         if count > 0 && !arguments.resume {
             return Err(RunError::StoreNotEmpty {
                 folder: folder.clone(),
@@ -60,16 +77,28 @@ impl RunStore {
         }
         Ok(Some(Self {
             folder: folder.clone(),
-            store: StoreClient::local(store),
+            client,
+            end,
             every: arguments.checkpoint_every,
-            log: SaveLog::new(console),
+            log: Rc::new(SaveLog::new(console)),
             saved: Cell::new(None),
+            outstanding: RefCell::default(),
         }))
     }
 
     /// What a session needs of it.
-    pub fn session_store(&self) -> StoreClient {
-        self.store.clone()
+    pub fn client(&self) -> StoreClient {
+        self.client.clone()
+    }
+
+    /// Tells what becomes of each checkpoint, when it is known.
+    pub fn observer(&self) -> Observer {
+        let log = self.log.clone();
+        Rc::new(move |event| {
+            if let SessionEvent::Generation { outcome } = event {
+                log.ended(&outcome);
+            }
+        })
     }
 
     /// Why the session does not go on from it.
@@ -91,34 +120,76 @@ impl RunStore {
         (boundary / every).checked_add(1)?.checked_mul(every)
     }
 
-    /// Saves the boundary the session stands at. What cannot be saved is said, and stops nothing.
-    pub async fn save(&self, session: &Rc<Coordinator>) -> Result<(), SessionError> {
+    /// Takes a checkpoint of the boundary the session stands at, and waits only where too many are on their way already.
+    /// What cannot be taken is said, and stops nothing.
+    pub async fn save(&self, session: &Coordinator) -> Result<(), SessionError> {
         let boundary = session.status().boundary;
-        match session.checkpoint(None).await {
-            Ok(outcome) => {
-                if let SaveOutcome::Committed { boundary, .. } = outcome {
-                    self.saved.set(Some(boundary));
+        loop {
+            let request = CheckpointRequest {
+                checkpoint_id: None,
+                kind: SaveKind::Durable,
+            };
+            match session.capture(request).await {
+                Ok(ticket) => {
+                    self.outstanding.borrow_mut().push(ticket);
+                    break;
                 }
-                self.log.ended(&outcome);
+                Err(SessionError::SaveRefused {
+                    refusal: SaveRefusal::Full { .. } | SaveRefusal::OverBudget { .. },
+                }) if self.oldest_ended().await => {}
+                Err(error @ SessionError::EpochFailed(_)) => return Err(error),
+                Err(error) => {
+                    self.log.refused(boundary, &error.to_string());
+                    break;
+                }
             }
-            Err(error @ SessionError::EpochFailed(_)) => return Err(error),
-            Err(error) => self.log.refused(boundary, &error.to_string()),
         }
+        self.saved.set(Some(boundary));
         Ok(())
     }
 
+    /// Waits until one that is on its way has ended; false where none is.
+    async fn oldest_ended(&self) -> bool {
+        self.outstanding
+            .borrow_mut()
+            .retain(|ticket| ticket.try_outcome().is_none());
+        let oldest = self.outstanding.borrow().first().cloned();
+        match oldest {
+            Some(ticket) => {
+                ticket.outcome().await;
+                true
+            }
+            None => false,
+        }
+    }
+
     /// Saves where the run stops, unless that is saved.
-    pub async fn save_last(&self, session: &Rc<Coordinator>) -> Result<(), SessionError> {
+    pub async fn save_last(&self, session: &Coordinator) -> Result<(), SessionError> {
         match session.phase().committed_boundary() {
             Some(boundary) if self.saved.get() != Some(boundary) => self.save(session).await,
             _ => Ok(()),
         }
     }
 
+    /// Waits for what was taken.
+    pub async fn finish(&self, session: &Coordinator) {
+        // What does not end in time is told like the rest, as what it is.
+        let _ = session.close_saves(CLOSING_NS).await;
+    }
+
     /// Lets go of the store.
-    pub fn close(self, came: &mut Came) -> Result<(), RunError> {
-        came.saves = Some(self.log.report());
-        match self.log.failure() {
+    pub async fn close(self, came: &mut Came) -> Result<(), RunError> {
+        let Self {
+            client, end, log, ..
+        } = self;
+        drop(client);
+        // A disk that never answers keeps its thread, and this process ends all the same.
+        let ended = tokio::time::timeout(LETTING_GO, end.wait()).await;
+        came.saves = Some(log.report());
+        if let Ok(Err(StoreGone { reason })) = ended {
+            log.store_ended(&reason);
+        }
+        match log.failure() {
             Some((count, message)) => Err(RunError::NotSaved { count, message }),
             None => Ok(()),
         }

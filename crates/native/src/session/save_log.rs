@@ -62,6 +62,13 @@ impl SaveLog {
         self.fail(format!("boundary {boundary} was not saved: {why}"));
     }
 
+    /// The store's thread ended before its time.
+    pub fn store_ended(&self, reason: &str) {
+        self.console
+            .borrow()
+            .complain(&format!("the store is gone: {reason}"));
+    }
+
     /// A save ended.
     pub fn ended(&self, outcome: &SaveOutcome) {
         match outcome {

@@ -24,21 +24,28 @@ pub struct Stepping<'a> {
 
 impl Stepping<'_> {
     /// Steps to the end, or until somebody does not want to wait for the boundary: a step that is left then ends the epoch.
+    /// What was taken to be saved until then is waited for as long.
     pub async fn run(&self) -> Result<(), SessionError> {
-        {
-            let (running, hurried) = (
-                pin!(self.step_and_save()),
-                pin!(self.interruption.hurried()),
-            );
-            if let Either::Left((run, _)) = select(running, hurried).await {
-                run?;
+        if let Some(stepped) = self.unless_hurried(self.step_and_save()).await {
+            if let Some(store) = self.store {
+                self.unless_hurried(store.finish(self.session)).await;
             }
+            stepped?;
         }
         // It may have failed between two steps.
         let status = self.session.status();
         match status.failure.filter(|_| status.fenced) {
             Some(record) => Err(SessionError::EpochFailed(Box::new(record))),
             None => Ok(()),
+        }
+    }
+
+    /// Waits for it, or until somebody does not want to wait.
+    async fn unless_hurried<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let (work, hurried) = (pin!(work), pin!(self.interruption.hurried()));
+        match select(work, hurried).await {
+            Either::Left((done, _)) => Some(done),
+            Either::Right(_) => None,
         }
     }
 
