@@ -7,7 +7,7 @@ import { wasmEnvironment } from "../setup/wasm-target.mjs";
 import { digestOf } from "./stage.mjs";
 
 /** The wasm modules that are made from crates/web: each is one of its features, `#wasm/NAME` in TypeScript. */
-export const wasmModules = ["page", "session", "participant"].map((name) => {
+export const wasmModules = ["page", "session", "participant", "store"].map((name) => {
   const stem = `wellwritten_${name}`;
   return { name, stem, path: `${project.wasmOut}/${stem}_bg.wasm` };
 });

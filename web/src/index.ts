@@ -51,7 +51,6 @@ export type {
   FaultInfo,
   FaultSpec,
   GenerationInfo,
-  ListedGeneration,
   OpenReport,
   OwnAgent,
   OwnComposition as Composition,
@@ -70,6 +69,9 @@ export type {
   SessionConfig,
   SessionRunOptions,
   SessionStatus,
+  StoreAccess,
+  StoreChange,
+  StoredGeneration,
   StoreUsage,
   SubscriptionOptions,
   TraceDiff,
@@ -109,6 +111,7 @@ export {
   type TaintRange,
 } from "./session.ts";
 export type { LoadOptions } from "./start-wasm.ts";
+export { openStore, type Store, type StoreOptions } from "./store.ts";
 export {
   type ContextOf,
   type ErrorCode,

@@ -12,13 +12,15 @@ export type SessionMethod = {
 export type MethodArguments<Name extends SessionMethod> = Parameters<WasmSession[Name]>;
 export type MethodResult<Name extends SessionMethod> = Awaited<ReturnType<WasmSession[Name]>>;
 
+/** Where wasm modules are that do not lie beside this package's scripts: that of the session, and that of its store. */
+export interface SessionWasm {
+  readonly session: string | null;
+  readonly store: string | null;
+}
+
 /** What the worker exposes over Comlink. Nothing here ever rejects: errors are outcomes. */
 export interface SessionPort {
-  open(
-    config: SessionConfig,
-    wasmUrl: string | null,
-    programs: ProgramFiles,
-  ): Promise<Outcome<string>>;
+  open(config: SessionConfig, wasm: SessionWasm, programs: ProgramFiles): Promise<Outcome<string>>;
   call<Name extends SessionMethod>(
     method: Name,
     args: MethodArguments<Name>,

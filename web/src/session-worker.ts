@@ -1,5 +1,10 @@
 import { expose, transfer } from "comlink";
-import start, { type SessionConfig, WasmSession, type WebSessionEvent } from "#wasm/session";
+import start, {
+  type SessionConfig,
+  StoreLink,
+  WasmSession,
+  type WebSessionEvent,
+} from "#wasm/session";
 import { type Outcome, settle, toWire } from "./outcome.ts";
 import { ParticipantLauncher, type ProgramFiles } from "./participant-launcher.ts";
 import type {
@@ -7,9 +12,11 @@ import type {
   MethodResult,
   SessionMethod,
   SessionPort,
+  SessionWasm,
   WorkerNotice,
 } from "./session-port.ts";
 import { startWasm } from "./start-wasm.ts";
+import { StoreProcess } from "./store-process.ts";
 import { WellwrittenError } from "./wellwritten-error.ts";
 
 /** How long a participant's program may take to start, unless told otherwise. */
@@ -81,12 +88,44 @@ function withTransfer<T>(outcome: Outcome<T>): Outcome<T> {
   return transfer({ ok: true, value: bytes as T }, [bytes.buffer as ArrayBuffer]);
 }
 
+/**
+ * Opens the session's store in a worker of its own, so that this one never waits for a disk. Gives what makes the link to
+ * it, once there is wasm to hold that.
+ */
+async function openStore(
+  { sessionId, store, keepGenerations }: SessionConfig,
+  wasmUrl: string | null,
+): Promise<() => StoreLink> {
+  let link: StoreLink | undefined;
+  let failure: string | undefined;
+  const process = StoreProcess.start((message) => {
+    failure = message;
+    link?.end(message);
+  });
+  const { port1, port2 } = new MessageChannel();
+  const which = {
+    ...(sessionId === undefined ? {} : { sessionId }),
+    ...(store === undefined ? {} : { store }),
+    ...(keepGenerations === undefined ? {} : { keepGenerations }),
+  };
+  const report = await process.serve(which, wasmUrl, port2);
+  return () => {
+    link = new StoreLink(port1, report);
+    if (failure !== undefined) link.end(failure);
+    return link;
+  };
+}
+
 const port: SessionPort = {
-  open(config: SessionConfig, wasmUrl: string | null, programs: ProgramFiles) {
+  open(config: SessionConfig, wasm: SessionWasm, programs: ProgramFiles) {
     return guarded(async () => {
-      await startWasm(start, "wellwritten_session_bg.wasm", wasmUrl === null ? {} : { wasmUrl });
+      const wasmUrl = wasm.session;
+      const [store] = await Promise.all([
+        openStore(config, wasm.store),
+        startWasm(start, "wellwritten_session_bg.wasm", wasmUrl === null ? {} : { wasmUrl }),
+      ]);
       const launcher = new ParticipantLauncher(programs, config.budgets?.boot ?? BOOT_MS);
-      const live = await WasmSession.create(config, onEvent, launcher);
+      const live = await WasmSession.create(config, onEvent, launcher, store());
       session = live;
       return live.sessionId;
     });

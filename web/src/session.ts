@@ -9,7 +9,7 @@ import type {
   DispatchOrder,
   FaultInfo,
   FaultSpec,
-  ListedGeneration,
+  GenerationInfo,
   PhaseEdge,
   Published,
   PublishedDescriptor,
@@ -22,6 +22,8 @@ import type {
   SessionConfig,
   SessionRunOptions,
   SessionStatus,
+  StoreChange,
+  StoredGeneration,
   StoreUsage,
   SubscriptionOptions,
   TraceDiff,
@@ -58,13 +60,17 @@ export interface TaintRange {
 
 /**
  * How to open a session: the part Rust knows, and where files of this package are, where they do not lie beside its script:
- * the wasm module of sessions, that of participants, and the program that a participant's worker or frame runs.
+ * the wasm modules of sessions, of stores and of participants, and the program that a participant's worker or frame runs.
  */
 export interface SessionOptions extends SessionConfig {
   wasmUrl?: string | URL;
+  storeWasmUrl?: string | URL;
   participantWasmUrl?: string | URL;
   participantProgramUrl?: string | URL;
 }
+
+const PUT_ASIDE =
+  "the page was left, and gave its store back for other tabs; open the session again to go on from its last checkpoint";
 
 /**
  * A session running in a worker of its own. Every method may be called at any time, overlapping
@@ -99,11 +105,15 @@ export class Session extends TypedEventTarget<SessionEvents> {
       },
       { signal },
     );
+    // A page that is put aside would keep its store, and the lock on it, from every other tab.
+    if ("document" in globalThis && config.store !== "memory") {
+      globalThis.addEventListener("pagehide", () => this.#fail(PUT_ASIDE), { signal });
+    }
   }
 
   /** Opens a session in `worker`, which must run this package's `session-worker`. */
   static async open(options: SessionOptions, worker: Worker): Promise<Session> {
-    const { wasmUrl, participantWasmUrl, participantProgramUrl, ...config } = options;
+    const { wasmUrl, storeWasmUrl, participantWasmUrl, participantProgramUrl, ...config } = options;
     const session = new Session(options, worker);
     try {
       const program = address(participantProgramUrl ?? participantProgram());
@@ -111,7 +121,7 @@ export class Session extends TypedEventTarget<SessionEvents> {
       const programs = session.#programs(config, program, wasm);
       const opened = session.#port.open(
         withAddresses(config),
-        wasmUrl === undefined ? null : address(wasmUrl).href,
+        { session: hrefOf(wasmUrl), store: hrefOf(storeWasmUrl) },
         programs.frames === null ? programs : transfer(programs, [programs.frames]),
       );
       session.#sessionId = await session.#settle(opened);
@@ -201,7 +211,7 @@ export class Session extends TypedEventTarget<SessionEvents> {
     return this.#call("checkpoint", options);
   }
 
-  generations(): Promise<ListedGeneration[]> {
+  generations(): Promise<StoredGeneration[]> {
     return this.#call("generations");
   }
 
@@ -223,9 +233,28 @@ export class Session extends TypedEventTarget<SessionEvents> {
     return this.#call("replaceParticipants");
   }
 
-  /** One generation as the bytes of a `.flysess` file. */
+  /** One generation as the bytes of a `.flysess` file, verified. */
   exportGeneration(checkpointId: string): Promise<Uint8Array> {
     return this.#call("exportGeneration", checkpointId);
+  }
+
+  /** Commits a `.flysess` file of this session; it is pinned, and restored only by its name unless the store was empty. */
+  importGeneration(bytes: Uint8Array): Promise<GenerationInfo> {
+    return this.#call("importGeneration", bytes);
+  }
+
+  /** Keeps a generation from being dropped by rotation and pruning. */
+  pin(checkpointId: string): Promise<StoreChange> {
+    return this.#call("pin", checkpointId);
+  }
+
+  unpin(checkpointId: string): Promise<StoreChange> {
+    return this.#call("unpin", checkpointId);
+  }
+
+  /** Drops all but the `keep` generations that are worth most, and those that are pinned. */
+  prune(keep: number): Promise<StoreChange> {
+    return this.#call("prune", keep);
   }
 
   /** Every legal edge between phases, with what it needs. */
@@ -404,6 +433,10 @@ export function createSession(options: SessionOptions = {}): Promise<Session> {
 function address(url: string | URL): URL {
   if (url instanceof URL) return url;
   return new URL(url, "document" in globalThis ? document.baseURI : location.href);
+}
+
+function hrefOf(url: string | URL | undefined): string | null {
+  return url === undefined ? null : address(url).href;
 }
 
 /** The configuration as it can be sent, with absolute addresses of modules. */

@@ -6,6 +6,7 @@ import { expect, it } from "vitest";
 import pageDeclarations from "../../dist/wasm/wellwritten_page.d.ts?raw";
 import participantDeclarations from "../../dist/wasm/wellwritten_participant.d.ts?raw";
 import sessionDeclarations from "../../dist/wasm/wellwritten_session.d.ts?raw";
+import storeDeclarations from "../../dist/wasm/wellwritten_store.d.ts?raw";
 
 const sources = import.meta.glob<string>("../src/**/*.ts", {
   query: "?raw",
@@ -28,6 +29,7 @@ function typesIn(declarations: string): Map<string, string> {
 const page = typesIn(pageDeclarations);
 const session = typesIn(sessionDeclarations);
 const participant = typesIn(participantDeclarations);
+const store = typesIn(storeDeclarations);
 const shared = [...page.keys()].filter((name) => session.has(name));
 
 /** Names that `source` imports from the session's module though the page's declares them. */
@@ -46,6 +48,13 @@ it("declares the same in both modules under the same name", () => {
 it("declares nothing of its own in the participant's module", () => {
   expect(participant.size).toBeGreaterThan(10);
   for (const [name, declared] of participant)
+    expect(session.get(name) ?? page.get(name), name).toBe(declared);
+});
+
+it("declares nothing of its own in the store's module", () => {
+  expect(store.size).toBeGreaterThan(10);
+  expect(store.has("StoreStart")).toBe(true);
+  for (const [name, declared] of store)
     expect(session.get(name) ?? page.get(name), name).toBe(declared);
 });
 

@@ -7,6 +7,11 @@ use wellwritten_envelope::Id;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Deserialize),
+    serde(deny_unknown_fields)
+)]
 pub struct OpenReport {
     /// Whether there was a store manifest; without one the store is empty.
     pub manifest_found: bool,
@@ -23,6 +28,11 @@ pub struct OpenReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Deserialize),
+    serde(deny_unknown_fields)
+)]
 pub struct LeftoverFile {
     /// Its name.
     pub file: String,
@@ -35,6 +45,11 @@ pub struct LeftoverFile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(
+    feature = "wire",
+    derive(serde::Deserialize),
+    serde(deny_unknown_fields)
+)]
 pub struct KeptFile {
     /// Its name.
     pub file: String,
@@ -48,6 +63,7 @@ pub struct KeptFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(feature = "typescript", derive(tsify::Tsify))]
+#[cfg_attr(feature = "wire", derive(serde::Deserialize))]
 #[non_exhaustive]
 pub enum KeptReason {
     /// It is a generation that was there when the store manifest was not, so it may be all that is left of

@@ -208,7 +208,7 @@ fn whole(value: BigInt) -> Option<Value> {
 
 /// A JavaScript number that must be a whole one, from 0 to 2^53 - 1. Left to wasm-bindgen, 1.9 would
 /// become 1, and NaN and 2^32 would become 0, without a word.
-#[cfg(any(feature = "page", feature = "session"))]
+#[cfg(any(feature = "page", feature = "session", feature = "store"))]
 pub fn whole_number(what: &str, value: f64) -> WebResult<u64> {
     const LARGEST: f64 = 9_007_199_254_740_991.0;
     if value.fract() == 0.0 && (0.0..=LARGEST).contains(&value) {

@@ -3,6 +3,8 @@
 
 #[cfg(feature = "session")]
 mod of_sessions;
+#[cfg(any(feature = "session", feature = "store"))]
+mod of_stores;
 
 use js_sys::{Error, Reflect};
 use serde::Serialize;
@@ -49,6 +51,12 @@ pub enum WellwrittenErrorCode {
     StoreLocked,
     /// The store cannot be opened, read or written.
     StoreFailed,
+    /// There is no room for it: the browser's quota is used up. What was there before still is.
+    StoreFull,
+    /// The store was opened to look at it, and this would change it.
+    StoreReadOnly,
+    /// A save did not commit before the session was closed; the context is the outcomes.
+    SavesLost,
     /// No generation fits the request.
     NoGeneration,
     /// The session is in a phase in which this is not allowed. Nothing changed.

@@ -1,10 +1,10 @@
 //! The wasm-bindgen surface of Wellwritten.
 //!
-//! **Mental model.** One crate, three wasm modules, so that nobody downloads what they do not call: feature
+//! **Mental model.** One crate, four wasm modules, so that nobody downloads what they do not call: feature
 //! `page` is guarded devices (`WasmDevice`) and envelopes, for a page, a worker or Node; feature `session` is
 //! one `WasmSession`, for the session's own worker; feature `participant` is one participant of it, for a worker or an
-//! isolated frame. Tests build all at once. The TypeScript package wraps all of it; what is here parses, calls,
-//! converts, and nothing else.
+//! isolated frame; feature `store` owns the files of its checkpoints, for a worker that may wait for a disk. Tests build
+//! all at once. The TypeScript package wraps all of it; what is here parses, calls, converts, and nothing else.
 //!
 //! **Who is responsible.** Arguments are validated here as far as their shape goes; everything they mean
 //! is validated by the crate that owns it. Errors become JavaScript `Error`s in one place, with `code`,
@@ -20,7 +20,7 @@
     reason = "exports are called from JavaScript, which ignores must_use"
 )]
 #![cfg_attr(
-    any(feature = "page", feature = "session"),
+    any(feature = "page", feature = "session", feature = "store"),
     expect(
         clippy::needless_pass_by_value,
         reason = "wasm-bindgen passes strings and values owned"
@@ -33,10 +33,16 @@ pub mod device;
 pub mod envelope;
 pub mod error;
 pub mod open_device;
-#[cfg(feature = "session")]
+#[cfg(feature = "store")]
 pub mod opfs;
 #[cfg(feature = "session")]
 pub mod session;
+#[cfg(feature = "store")]
+pub mod store_program;
+#[cfg(any(feature = "session", feature = "store"))]
+pub mod store_start;
+#[cfg(feature = "store")]
+pub mod wasm_store;
 #[cfg(any(feature = "session", feature = "participant"))]
 pub mod web_clock;
 
@@ -68,13 +74,19 @@ mod session_event;
 #[cfg(feature = "session")]
 mod session_host;
 #[cfg(feature = "session")]
-mod session_medium;
-#[cfg(feature = "session")]
 mod session_published;
 #[cfg(feature = "session")]
 mod session_status;
+#[cfg(any(feature = "session", feature = "store"))]
+mod store_calls;
+#[cfg(feature = "session")]
+pub mod store_link;
+#[cfg(feature = "store")]
+mod store_medium;
+#[cfg(any(feature = "session", feature = "store"))]
+mod store_message;
 
-#[cfg(any(feature = "page", feature = "participant"))]
+#[cfg(any(feature = "page", feature = "participant", feature = "store"))]
 mod panic_listener;
 
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -83,6 +95,6 @@ use wasm_bindgen::prelude::wasm_bindgen;
 #[wasm_bindgen(start)]
 pub fn start() {
     console_error_panic_hook::set_once();
-    #[cfg(any(feature = "page", feature = "participant"))]
+    #[cfg(any(feature = "page", feature = "participant", feature = "store"))]
     panic_listener::listen();
 }

@@ -32,8 +32,15 @@ pub struct OpfsMedium {
 }
 
 impl OpfsMedium {
-    /// Opens, or creates, the folder of session `session_id`.
+    /// Opens, or creates, the folder of session `session_id`. Refused where this browser cannot rename files: a commit
+    /// is a rename, and anything less would not be durable.
     pub async fn open(session_id: &str) -> Result<Self, MediumError> {
+        require_rename(session_id)?;
+        Self::open_to_look(session_id).await
+    }
+
+    /// The same for who only reads.
+    pub async fn open_to_look(session_id: &str) -> Result<Self, MediumError> {
         let fail = |error: JsValue| medium_error(session_id, &error);
         let storage = storage_manager(session_id)?;
         let mut folder: FileSystemDirectoryHandle = JsFuture::from(storage.get_directory())
@@ -112,17 +119,7 @@ impl StoreMedium for OpfsMedium {
     async fn rename_over(&self, from: &str, to: &str) -> Result<(), MediumError> {
         let handle = self.file_handle(from, false).await?;
         let fail = |error: JsValue| medium_error(from, &error);
-        // Not in web-sys: `move` is specified but not yet in every browser.
-        let rename = Reflect::get(&handle, &"move".into())
-            .ok()
-            .and_then(|found| found.dyn_into::<Function>().ok())
-            .ok_or_else(|| MediumError::Io {
-                file: from.to_owned(),
-                name: "NotSupportedError".to_owned(),
-                message: "this browser cannot rename files in its private storage, which a \
-                          durable commit needs; use store: \"memory\" and export generations"
-                    .to_owned(),
-            })?;
+        let rename = rename_of(&handle).ok_or_else(|| no_rename(from))?;
         let promise = rename.call1(&handle, &to.into()).map_err(fail)?;
         JsFuture::from(promise.unchecked_into::<Promise>())
             .await
@@ -193,6 +190,34 @@ impl StoreMedium for OpfsMedium {
     }
 }
 
+/// How a file is renamed. Not in web-sys: `move` is not yet in every browser.
+fn rename_of(handle: &JsValue) -> Option<Function> {
+    let found = Reflect::get(handle, &"move".into()).ok()?;
+    found.dyn_into().ok()
+}
+
+fn require_rename(session_id: &str) -> Result<(), MediumError> {
+    let prototype = Reflect::get(&js_sys::global(), &"FileSystemFileHandle".into())
+        .and_then(|class| Reflect::get(&class, &"prototype".into()));
+    match prototype {
+        Ok(prototype) if prototype.is_object() && rename_of(&prototype).is_none() => {
+            Err(no_rename(session_id))
+        }
+        // Where there is no private storage at all, that is said when it is asked for.
+        _ => Ok(()),
+    }
+}
+
+fn no_rename(file: &str) -> MediumError {
+    MediumError::Io {
+        file: file.to_owned(),
+        name: "NotSupportedError".to_owned(),
+        message: "this browser cannot rename files in its private storage, which a durable save needs; open the \
+                  session with store: \"memory\" and keep what exportGeneration gives"
+            .to_owned(),
+    }
+}
+
 /// Browsers report a full disk as a short count and as an impossible one (4294967288), without
 /// throwing: anything but the full length means that there is no room.
 fn write_and_flush(
@@ -200,7 +225,15 @@ fn write_and_flush(
     name: &str,
     parts: &[&[u8]],
 ) -> Result<(), MediumError> {
-    let fail = |error: JsValue| medium_error(name, &error);
+    let requested_bytes = parts.iter().map(|part| part.len() as u64).sum();
+    let fail = |error: JsValue| match medium_error(name, &error) {
+        MediumError::QuotaExceeded { file, .. } => MediumError::QuotaExceeded {
+            file,
+            requested_bytes,
+            available_bytes: None,
+        },
+        other => other,
+    };
     let mut before = 0;
     for part in parts {
         // A handle goes on where it last wrote.
@@ -209,7 +242,7 @@ fn write_and_flush(
         if written_bytes != part_bytes {
             return Err(MediumError::QuotaExceeded {
                 file: name.to_owned(),
-                requested_bytes: parts.iter().map(|part| part.len() as u64).sum(),
+                requested_bytes,
                 available_bytes: (written_bytes < part_bytes).then_some(before + written_bytes),
             });
         }

@@ -21,7 +21,8 @@ use crate::launcher::Launcher;
 use crate::session_config::SessionConfig;
 use crate::session_event::EventSink;
 use crate::session_host::{SessionHost, owner_of};
-use crate::session_status::ListedGeneration;
+use crate::store_calls;
+use crate::store_link::StoreLink;
 
 /// A buffer of the session and who owns it.
 #[derive(Serialize, Tsify)]
@@ -96,18 +97,6 @@ impl EpochNames {
     }
 }
 
-/// How full the store's medium is, in bytes.
-#[derive(Serialize, Tsify)]
-#[serde(rename_all = "camelCase")]
-pub struct StoreUsage {
-    /// In use, for OPFS by the whole origin.
-    #[tsify(type = "bigint")]
-    used_bytes: u64,
-    /// What may be in use at most, where it is known.
-    #[tsify(type = "bigint | null")]
-    quota_bytes: Option<u64>,
-}
-
 /// A session. The package wraps it as `Session`; it lives in a worker.
 #[wasm_bindgen]
 pub struct WasmSession {
@@ -127,8 +116,8 @@ impl WasmSession {
 
 #[wasm_bindgen]
 impl WasmSession {
-    /// Opens a session; `on_event` is called with every [`WebSessionEvent`], and `launcher` starts and ends the
-    /// programs of its participants, where they have any.
+    /// Opens a session over the store at the other end of `store`; `on_event` is called with every [`WebSessionEvent`],
+    /// and `launcher` starts and ends the programs of its participants, where they have any.
     ///
     /// [`WebSessionEvent`]: crate::session_event::WebSessionEvent
     pub async fn create(
@@ -136,9 +125,11 @@ impl WasmSession {
         #[wasm_bindgen(unchecked_param_type = "(event: WebSessionEvent) => void")]
         on_event: Function,
         launcher: Launcher,
+        store: &StoreLink,
     ) -> WebResult<WasmSession> {
         let config: SessionConfig = from_js("config", config)?;
-        let host = SessionHost::open(config, EventSink::new(on_event), launcher).await?;
+        let events = EventSink::new(on_event);
+        let host = SessionHost::open(config, events, launcher, store.clone()).await?;
         Ok(Self {
             session_id: host.session_id.to_string(),
             host: RefCell::new(Some(host)),
@@ -305,51 +296,51 @@ impl WasmSession {
     }
 
     /// Every generation of the store, newest first.
-    #[wasm_bindgen(unchecked_return_type = "ListedGeneration[]")]
+    #[wasm_bindgen(unchecked_return_type = "StoredGeneration[]")]
     pub async fn generations(&self) -> WebResult<JsValue> {
-        let host = self.host()?;
-        let store = &host.store;
-        let list = store.generations().await?;
-        let newest_first = list.generations.iter().rev();
-        let generations: Vec<_> = newest_first
-            .map(|one| ListedGeneration {
-                record: &one.info,
-                abandoned: one.abandoned,
-            })
-            .collect();
-        Ok(to_js(&generations))
+        store_calls::generations(&self.host()?.store()).await
     }
 
     /// How full the store's medium is.
     #[wasm_bindgen(js_name = storeUsage, unchecked_return_type = "StoreUsage")]
     pub async fn store_usage(&self) -> WebResult<JsValue> {
-        let host = self.host()?;
-        let store = &host.store;
-        let usage = store.usage().await?;
-        Ok(to_js(&StoreUsage {
-            used_bytes: usage.used_bytes,
-            quota_bytes: usage.quota_bytes,
-        }))
+        store_calls::usage(&self.host()?.store()).await
     }
 
     /// Reads a generation's file and says whether it is whole.
     #[wasm_bindgen(unchecked_return_type = "VerifyReport")]
     pub async fn verify(&self, checkpoint_id: &str) -> WebResult<JsValue> {
-        let host = self.host()?;
-        let store = &host.store;
-        let checkpoint_id = parse_id(checkpoint_id)?;
-        let report = store.verify(&checkpoint_id).await?;
-        Ok(to_js(&report))
+        store_calls::verify(&self.host()?.store(), checkpoint_id).await
     }
 
     /// A generation's file.
     #[wasm_bindgen(js_name = exportGeneration)]
     pub async fn export_generation(&self, checkpoint_id: &str) -> WebResult<Uint8Array> {
-        let host = self.host()?;
-        let store = &host.store;
-        let checkpoint_id = parse_id(checkpoint_id)?;
-        let bytes = store.read(&checkpoint_id).await?;
-        Ok(Uint8Array::from(bytes.as_slice()))
+        store_calls::export_generation(&self.host()?.store(), checkpoint_id).await
+    }
+
+    /// Commits a generation's file from elsewhere.
+    #[wasm_bindgen(js_name = importGeneration, unchecked_return_type = "GenerationInfo")]
+    pub async fn import_generation(&self, bytes: &Uint8Array) -> WebResult<JsValue> {
+        store_calls::import_generation(&self.host()?.store(), bytes).await
+    }
+
+    /// Keeps a generation from being dropped.
+    #[wasm_bindgen(unchecked_return_type = "StoreChange")]
+    pub async fn pin(&self, checkpoint_id: &str) -> WebResult<JsValue> {
+        store_calls::set_pinned(&self.host()?.store(), checkpoint_id, true).await
+    }
+
+    /// Lets a generation be dropped again.
+    #[wasm_bindgen(unchecked_return_type = "StoreChange")]
+    pub async fn unpin(&self, checkpoint_id: &str) -> WebResult<JsValue> {
+        store_calls::set_pinned(&self.host()?.store(), checkpoint_id, false).await
+    }
+
+    /// Drops all but the `keep` generations that are worth most, and those that are pinned.
+    #[wasm_bindgen(unchecked_return_type = "StoreChange")]
+    pub async fn prune(&self, keep: f64) -> WebResult<JsValue> {
+        store_calls::prune(&self.host()?.store(), keep).await
     }
 
     /// Restores the whole group under a new epoch.
@@ -440,15 +431,6 @@ impl WasmSession {
             host.close().await;
         }
     }
-}
-
-fn parse_id(text: &str) -> WebResult<Id> {
-    Id::parse(text).map_err(|error| {
-        WebError::new(
-            WellwrittenErrorCode::InvalidArgument,
-            format!("checkpointId: {error}"),
-        )
-    })
 }
 
 fn slice(

@@ -9,6 +9,7 @@ use wellwritten_envelope::{Id, from_json};
 use wellwritten_session::{CallBudgets, DispatchOrder, PortBinding};
 
 use crate::open_device::BackendChoice;
+use crate::store_start::{StoreChoice, default_session_id};
 
 /// Which world to run: one that is built in, or one of your own.
 #[derive(Clone, Debug, Default)]
@@ -145,17 +146,6 @@ impl From<CallBudgetsMs> for CallBudgets {
     }
 }
 
-/// Where checkpoints go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, serde::Serialize, Tsify)]
-#[serde(rename_all = "lowercase")]
-pub enum StoreChoice {
-    /// The origin private file system, in a folder of the session's own.
-    #[default]
-    Opfs,
-    /// Memory: gone with the session.
-    Memory,
-}
-
 /// What to do when the store already holds generations of this session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Tsify)]
 #[serde(rename_all = "lowercase")]
@@ -213,7 +203,7 @@ pub struct SessionConfig {
     /// Default: `opfs`.
     #[tsify(optional)]
     pub store: StoreChoice,
-    /// Generations the store keeps, at least 1; default 3.
+    /// Generations that stay after a save, those that are pinned not counted; at least 1; default 3.
     #[tsify(optional, type = "number")]
     pub keep_generations: Option<usize>,
     /// Default: `never`.
@@ -224,9 +214,7 @@ pub struct SessionConfig {
 impl SessionConfig {
     /// The session's name.
     pub fn session_id(&self) -> Id {
-        self.session_id
-            .clone()
-            .unwrap_or_else(|| Id::parse("demo").expect("a legal id"))
+        self.session_id.clone().unwrap_or_else(default_session_id)
     }
 
     /// How long participants may take.

@@ -11,26 +11,21 @@ use wellwritten_device::{BufferBinding, BufferId, DeviceEvent, GuardedDevice};
 use wellwritten_envelope::Id;
 use wellwritten_session::{
     BoxedFuture, Clock as _, Coordinator, ErrorCode, Host, ParticipantError, Phase, ResetRequest,
-    RestoreReport, RestoreRequest, RunOptions, SaveOutcome, SessionError, WriterConfig, join_all,
+    RestoreReport, RestoreRequest, RunOptions, SaveOutcome, SessionError, SessionStore, join_all,
 };
-use wellwritten_store::{
-    GenerationInfo, MemoryMedium, OpenReport, Store, StoreClient, StoreConfig,
-};
+use wellwritten_store::{GenerationInfo, StoreClient};
 
 use crate::error::{WebError, WebResult, WellwrittenErrorCode};
 use crate::fault::{FaultInfo, FaultSpec, list_faults};
 use crate::launcher::Launcher;
-use crate::opfs::OpfsMedium;
 use crate::session_composition::{Composed, LaunchedList, compose};
-use crate::session_config::{CompositionChoice, ResumePolicy, SessionConfig, StoreChoice};
+use crate::session_config::{CompositionChoice, ResumePolicy, SessionConfig};
 use crate::session_event::{EventSink, WebSessionEvent};
-use crate::session_medium::SessionMedium;
 use crate::session_published::{ResetOptions, Subscriptions};
 use crate::session_status::SessionStatus;
+use crate::store_link::StoreLink;
+use crate::store_start::StoreChoice;
 use crate::web_clock::WebClock;
-
-/// Generations a store keeps unless told otherwise.
-const KEEP_GENERATIONS: usize = 3;
 
 /// One open session.
 pub struct SessionHost {
@@ -39,11 +34,10 @@ pub struct SessionHost {
     pub device: GuardedDevice,
     pub faults: FaultBoard,
     pub events: EventSink,
-    pub store: StoreClient,
+    store: StoreLink,
     pub subscriptions: Subscriptions,
     launched: LaunchedList,
     store_choice: StoreChoice,
-    store_report: OpenReport,
     master_seed: u64,
     /// Whether its participants compute on the device; otherwise nothing is on it.
     uses_device: bool,
@@ -62,10 +56,10 @@ impl SessionHost {
         config: SessionConfig,
         events: EventSink,
         launcher: Launcher,
+        store: StoreLink,
     ) -> WebResult<Rc<Self>> {
         let launcher = Rc::new(launcher);
         let session_id = config.session_id();
-        let (store, store_report) = open_store(&session_id, &config).await?;
         let Composed {
             composition,
             factory,
@@ -81,8 +75,8 @@ impl SessionHost {
                 factory,
                 clock: Rc::new(WebClock::of_this_thread()),
                 budgets: config.budgets(),
-                store: Some(store.clone()),
-                saves: WriterConfig::default(),
+                store: Some(store.client()),
+                saves: config.saves(),
                 observer: Some(Rc::new(move |event| forward.forward(event))),
             },
         )
@@ -90,8 +84,9 @@ impl SessionHost {
         let coordinator = Rc::new(coordinator);
         // Participants elsewhere may go away between calls; in this program there is none to watch.
         spawn_local(Coordinator::watch(&coordinator));
-        let listed = store.generations().await?.generations.into_iter();
-        let newest = listed.rev().find(|one| one.is_latest).map(|one| one.info);
+        let generations = store.client().generations().await?.generations;
+        let newest = generations.into_iter().find(|one| one.is_latest);
+        let newest = newest.map(|one| one.info);
         let host = Rc::new(Self {
             session_id,
             coordinator,
@@ -102,7 +97,6 @@ impl SessionHost {
             subscriptions: Subscriptions::default(),
             launched,
             store_choice: config.store,
-            store_report,
             master_seed,
             uses_device: matches!(config.composition, CompositionChoice::Arena),
             resumable: RefCell::new(None),
@@ -127,6 +121,11 @@ impl SessionHost {
         Ok(host)
     }
 
+    /// The session's store, to be asked.
+    pub fn store(&self) -> StoreClient {
+        self.store.client()
+    }
+
     /// The session at a glance; answers during a step.
     pub fn status(&self) -> SessionStatus {
         SessionStatus {
@@ -138,7 +137,7 @@ impl SessionHost {
             taint_revision: self.device.revision(),
             running: self.running.get(),
             store: self.store_choice,
-            store_report: self.store_report.clone(),
+            store_report: self.store.report().clone(),
             resumable: self.resumable.borrow().clone(),
             master_seed: self.master_seed,
         }
@@ -378,6 +377,7 @@ impl SessionHost {
         let reaping = launched
             .map(|route| -> BoxedFuture<'_, ()> { Box::pin(async move { route.reap().await }) });
         join_all(reaping).await;
+        self.store.close().await;
         self.device.close();
         self.events.send(&WebSessionEvent::Stopped);
     }
@@ -443,19 +443,4 @@ where
             outcome => return outcome,
         }
     }
-}
-
-async fn open_store(
-    session_id: &Id,
-    config: &SessionConfig,
-) -> WebResult<(StoreClient, OpenReport)> {
-    let store_config = StoreConfig {
-        keep_generations: config.keep_generations.unwrap_or(KEEP_GENERATIONS),
-    };
-    let medium = match config.store {
-        StoreChoice::Opfs => SessionMedium::Opfs(OpfsMedium::open(session_id.as_str()).await?),
-        StoreChoice::Memory => SessionMedium::Memory(MemoryMedium::new()),
-    };
-    let (store, report) = Store::open(medium, store_config).await?;
-    Ok((StoreClient::local(store), report))
 }

@@ -6,18 +6,7 @@ use wellwritten_device::{BackendInfo, DeviceCounters};
 use wellwritten_session::Status;
 use wellwritten_store::{GenerationInfo, OpenReport};
 
-use crate::session_config::StoreChoice;
-
-/// A generation as the page lists it.
-#[derive(Debug, Serialize, Tsify)]
-#[serde(rename_all = "camelCase")]
-pub struct ListedGeneration<'store> {
-    /// Its record.
-    #[serde(flatten)]
-    pub record: &'store GenerationInfo,
-    /// Whether an earlier one was restored since: it is taken only by name, and rotated out first.
-    pub abandoned: bool,
-}
+use crate::store_start::StoreChoice;
 
 /// What the page shows of a session: the coordinator's status and what the host adds.
 #[derive(Debug, Serialize, Tsify)]

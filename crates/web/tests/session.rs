@@ -10,12 +10,15 @@ use js_sys::{Array, BigInt, Function, Reflect};
 use serde_json::json;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
+use web_sys::MessageChannel;
 use wellwritten_store::{LockError, MediumError, StoreMedium as _};
 use wellwritten_web::envelope::{decode_envelope, describe_envelope};
 use wellwritten_web::error::{WebError, WebResult};
 use wellwritten_web::launcher::Launcher;
 use wellwritten_web::opfs::OpfsMedium;
 use wellwritten_web::session::WasmSession;
+use wellwritten_web::store_link::StoreLink;
+use wellwritten_web::store_program::serve_store;
 
 wasm_bindgen_test_configure!(run_in_dedicated_worker);
 
@@ -55,9 +58,23 @@ fn refused<T>(result: WebResult<T>) -> WebError {
     }
 }
 
+/// The way to a store that this program serves as well, over a port as between two.
+async fn link(id: &str, store: &str) -> WebResult<StoreLink> {
+    let channel = MessageChannel::new().expect("every browser has message channels");
+    let start = js(&json!({ "sessionId": id, "store": store }));
+    let report = serve_store(start, channel.port2()).await?;
+    StoreLink::new(channel.port1(), report)
+}
+
+async fn create(config: serde_json::Value) -> WebResult<WasmSession> {
+    let text = |key: &str, usual: &str| config[key].as_str().unwrap_or(usual).to_owned();
+    let store = link(&text("sessionId", "demo"), &text("store", "opfs")).await?;
+    let on_event = Function::new_no_args("");
+    WasmSession::create(js(&config), on_event, no_launcher(), &store).await
+}
+
 async fn open(backend: &str, store: &str, id: &str) -> WasmSession {
-    let config = json!({ "sessionId": id, "backend": backend, "store": store });
-    WasmSession::create(js(&config), Function::new_no_args(""), no_launcher())
+    create(json!({ "sessionId": id, "backend": backend, "store": store }))
         .await
         .expect("the session opens")
 }
@@ -205,19 +222,13 @@ async fn a_checkpoint_in_opfs_outlives_its_session_and_opens_as_an_envelope() {
     session.step(2.0).await.expect("steps");
     let outcome = session.checkpoint(empty()).await.expect("saves");
     let checkpoint = text(&outcome, "checkpointId");
-    let second = WasmSession::create(
-        js(&json!({ "sessionId": id })),
-        Function::new_no_args(""),
-        no_launcher(),
-    )
-    .await;
+    let second = create(json!({ "sessionId": id })).await;
     assert_eq!(code(refused(second)), "STORE_LOCKED");
     session.close().await;
     assert_eq!(code(refused(session.step(1.0).await)), "CLOSED");
     assert_eq!(code(refused(session.status())), "CLOSED");
 
-    let config = json!({ "sessionId": id, "resume": "latest" });
-    let resumed = WasmSession::create(js(&config), Function::new_no_args(""), no_launcher())
+    let resumed = create(json!({ "sessionId": id, "resume": "latest" }))
         .await
         .expect("the lock is free again");
     assert_eq!(integer(&resumed.status().expect("open"), "boundary"), 2);

@@ -33,7 +33,16 @@ const BY_CODE: Readonly<Record<string, Omit<Advice, "happened">>> = {
   },
   STORE_FAILED: {
     safe: "The last durable generation was not touched.",
-    todo: "Free space for this site, or export a generation, then try again.",
+    todo: "Export a generation, close other tabs of this site, then try again.",
+  },
+  STORE_FULL: {
+    safe: SAFE_GENERATIONS,
+    todo: "Free space for this site, or drop generations, then try again.",
+  },
+  STORE_READ_ONLY: { safe: SAFE_NOTHING_CHANGED, todo: "Open the store as its owner." },
+  SAVES_LOST: {
+    safe: "Every generation that was committed before is still there.",
+    todo: "Open the session again; it goes on from the last one that is.",
   },
   NO_GENERATION: {
     safe: SAFE_NOTHING_CHANGED,

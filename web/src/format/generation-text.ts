@@ -1,4 +1,4 @@
-import type { ListedGeneration, OpenReport } from "#wasm/session";
+import type { OpenReport, StoredGeneration } from "#wasm/session";
 import { formatCount, plural } from "./quantity.ts";
 
 /** Where a generation lies: `boundary 10, e1`, and whether that future was abandoned. */
@@ -6,7 +6,7 @@ export function placeText({
   boundary,
   epoch,
   abandoned,
-}: Pick<ListedGeneration, "boundary" | "epoch" | "abandoned">): string {
+}: Pick<StoredGeneration, "boundary" | "epoch" | "abandoned">): string {
   return `boundary ${formatCount(BigInt(boundary))}${abandoned ? " abandoned" : ""}, ${epoch}`;
 }
 

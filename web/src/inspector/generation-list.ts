@@ -1,5 +1,5 @@
 import { css, html, nothing } from "lit";
-import type { ListedGeneration, StoreUsage } from "#wasm/session";
+import type { StoredGeneration, StoreUsage } from "#wasm/session";
 import { markOf, openingText, placeText } from "../format/generation-text.ts";
 import { formatCount, formatSize } from "../format/quantity.ts";
 import { ModelElement } from "./model-element.ts";
@@ -113,7 +113,7 @@ export class GenerationList extends ModelElement {
     `;
   }
 
-  #row(generation: ListedGeneration, busy: boolean) {
+  #row(generation: StoredGeneration, busy: boolean) {
     const { checkpointId } = generation;
     const restorable = mayRestore(this.model.status.value?.phase.kind);
     const durable = this.model.status.value?.durable?.checkpointId === checkpointId;

@@ -2,11 +2,11 @@ import { batch, signal } from "@preact/signals-core";
 import type { FailureGraph } from "#wasm/page";
 import type {
   FaultInfo,
-  ListedGeneration,
   PhaseChange,
   PhaseEdge,
   SessionBuffer,
   SessionStatus,
+  StoredGeneration,
   TraceRecord,
 } from "#wasm/session";
 import { type Advice, adviseOn } from "../format/error-advice.ts";
@@ -62,7 +62,7 @@ export class InspectorModel {
   readonly buffers = signal<readonly SessionBuffer[]>([]);
   readonly strips = signal<ReadonlyMap<bigint, Strip>>(new Map());
   readonly failures = signal<FailureGraph | null>(null);
-  readonly generations = signal<readonly ListedGeneration[]>([]);
+  readonly generations = signal<readonly StoredGeneration[]>([]);
   readonly faults = signal<readonly FaultInfo[]>([]);
   readonly edges = signal<readonly PhaseEdge[]>([]);
   readonly path = signal<readonly PhaseChange[]>([]);

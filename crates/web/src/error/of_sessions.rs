@@ -1,7 +1,6 @@
-//! The errors of sessions and of their stores.
+//! The errors of sessions.
 
 use wellwritten_session::{ErrorCode, SessionError};
-use wellwritten_store::{LockError, MediumError, ReadError, StoreError, UsageError};
 
 use super::{WebError, WellwrittenErrorCode};
 
@@ -45,49 +44,5 @@ impl From<SessionError> for WebError {
             Some(detail) => web.with_context(detail),
             None => web,
         }
-    }
-}
-
-impl From<StoreError> for WebError {
-    fn from(error: StoreError) -> Self {
-        let code = match &error {
-            StoreError::Lock {
-                source: LockError::Held { .. },
-            } => WellwrittenErrorCode::StoreLocked,
-            StoreError::KeepGenerations { .. } => WellwrittenErrorCode::InvalidArgument,
-            _ => WellwrittenErrorCode::StoreFailed,
-        };
-        let message = match code {
-            WellwrittenErrorCode::StoreLocked => {
-                "this session's store is open in another tab; close it there, then try again"
-                    .to_owned()
-            }
-            _ => error.to_string(),
-        };
-        Self::new(code, message)
-    }
-}
-
-impl From<MediumError> for WebError {
-    fn from(error: MediumError) -> Self {
-        Self::new(WellwrittenErrorCode::StoreFailed, error.to_string())
-    }
-}
-
-impl From<UsageError> for WebError {
-    fn from(error: UsageError) -> Self {
-        Self::new(WellwrittenErrorCode::StoreFailed, error.to_string())
-    }
-}
-
-impl From<ReadError> for WebError {
-    fn from(error: ReadError) -> Self {
-        let code = match &error {
-            ReadError::Unknown { .. } | ReadError::RotatedOut { .. } => {
-                WellwrittenErrorCode::NoGeneration
-            }
-            _ => WellwrittenErrorCode::StoreFailed,
-        };
-        Self::new(code, error.to_string())
     }
 }

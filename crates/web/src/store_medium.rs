@@ -1,4 +1,4 @@
-//! Where a session's store keeps its files, as chosen.
+//! Where a store keeps its files, as chosen.
 
 use async_trait::async_trait;
 use wellwritten_store::{
@@ -8,13 +8,13 @@ use wellwritten_store::{
 use crate::opfs::{OpfsMedium, WebLock};
 
 /// One of the media there are. One type for all of them, so that the store's code is there once.
-pub enum SessionMedium {
+pub enum ChosenMedium {
     Opfs(OpfsMedium),
     Memory(MemoryMedium),
 }
 
-/// The lock of a [`SessionMedium`], held until it is dropped.
-pub enum SessionLock {
+/// The lock of a [`ChosenMedium`], held until it is dropped.
+pub enum ChosenLock {
     Opfs(#[expect(dead_code, reason = "held, never read")] WebLock),
     Memory(#[expect(dead_code, reason = "held, never read")] MemoryLock),
 }
@@ -23,21 +23,21 @@ pub enum SessionLock {
 macro_rules! of_medium {
     ($medium:expr, $method:ident($($argument:expr),*)) => {
         match $medium {
-            SessionMedium::Opfs(medium) => medium.$method($($argument),*),
-            SessionMedium::Memory(medium) => medium.$method($($argument),*),
+            ChosenMedium::Opfs(medium) => medium.$method($($argument),*),
+            ChosenMedium::Memory(medium) => medium.$method($($argument),*),
         }
         .await
     };
 }
 
 #[async_trait(?Send)]
-impl StoreMedium for SessionMedium {
-    type Lock = SessionLock;
+impl StoreMedium for ChosenMedium {
+    type Lock = ChosenLock;
 
-    async fn lock(&self) -> Result<SessionLock, LockError> {
+    async fn lock(&self) -> Result<ChosenLock, LockError> {
         Ok(match self {
-            Self::Opfs(medium) => SessionLock::Opfs(medium.lock().await?),
-            Self::Memory(medium) => SessionLock::Memory(medium.lock().await?),
+            Self::Opfs(medium) => ChosenLock::Opfs(medium.lock().await?),
+            Self::Memory(medium) => ChosenLock::Memory(medium.lock().await?),
         })
     }
 
