@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { after, afterEach, before, test } from "node:test";
 import { inspect } from "node:util";
 import { openHostPage } from "./package-host.mjs";
+import { ask, until, value } from "./session-calls.mjs";
 
 const STEPS = 1_000;
 const MODES = ["in-process", "worker", "isolated"];
@@ -41,25 +42,6 @@ async function open(options) {
   return session;
 }
 
-/** What a call on a session comes to: its value, or the error as plain data. */
-const ask = (session, method, ...args) =>
-  session.evaluate(
-    async (session, [method, args]) => {
-      try {
-        return { value: await session[method](...args) };
-      } catch ({ name, code, message, context }) {
-        return { error: { name, code, message, context } };
-      }
-    },
-    [method, args],
-  );
-
-async function value(session, method, ...args) {
-  const { value, error } = await ask(session, method, ...args);
-  assert.equal(error, undefined, `${method}: ${inspect(error)}`);
-  return value;
-}
-
 /** A composition whose world and agents are JavaScript. */
 function own({ world = "counter-world", agent = "counter-agent", task = "counter" } = {}) {
   const agents = [
@@ -87,15 +69,6 @@ async function behaviour(options, steps = STEPS) {
   await value(session, "close");
   assert.equal(length, BigInt(steps));
   return { digest, progress: snapshot.progress.value };
-}
-
-/** Waits until `holds()`; says what it waited for in vain. */
-async function until(what, holds) {
-  const deadline = performance.now() + 10_000;
-  while (!(await holds())) {
-    assert.ok(performance.now() < deadline, `in vain for 10 s: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 /**
