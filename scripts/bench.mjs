@@ -3,6 +3,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { benchDevice } from "./bench/device.mjs";
 import { benchSession } from "./bench/session.mjs";
+import { benchStore } from "./bench/store.mjs";
 import { mustRun, observe, toolEnvironment } from "./command.mjs";
 import { readArguments, runCommand, Stopped, UsageError } from "./entry.mjs";
 import { project } from "./project.mjs";
@@ -29,7 +30,8 @@ Ends with status 1 when a goal is missed. Not part of npm test; best on an idle 
   --wasm   of envelope: built for wasm32 with SIMD, under Node.js
   --peer   of memory: against CubeCL's cubecl-server, in one process (builds it first: usually 11 min, once)
   --growth of session: a million steps instead, and whether memory grows
-  --browser of session: in Chromium instead, in the session's program, in workers and in isolated frames`;
+  --browser of session: in Chromium instead, in the session's program, in workers and in isolated frames;
+            of store: in Chromium's private storage`;
 
 const CRATES = ["memory", "envelope", "device", "session", "store"];
 /** Benches that another crate has than the one they are about. */
@@ -85,16 +87,20 @@ await runCommand(async () => {
   const [crate, ...rest] = positionals;
   if (!CRATES.includes(crate) || rest.length > 0)
     throw new UsageError(`There is no bench "${positionals.join(" ")}".\n\n${help}`);
-  const belongs = { browser: "session", growth: "session", peer: "memory", wasm: "envelope" };
-  if (
-    Object.keys(values).some((option) => belongs[option] !== undefined && belongs[option] !== crate)
-  )
+  const belongs = {
+    browser: ["session", "store"],
+    growth: ["session"],
+    peer: ["memory"],
+    wasm: ["envelope"],
+  };
+  if (Object.keys(values).some((option) => belongs[option]?.includes(crate) === false))
     throw new UsageError(`The bench of ${crate} has no such form.\n\n${help}`);
   const inPage = crate === "device" || values.browser;
   await setUp(inPage ? forPage : values.wasm ? [rust, wasmTarget, wasmBindgen] : [rust]);
   let code;
   if (inPage) {
-    code = (await (crate === "device" ? benchDevice() : benchSession())) ? 0 : 1;
+    const bench = { device: benchDevice, session: benchSession, store: benchStore }[crate];
+    code = (await bench()) ? 0 : 1;
   } else if (values.wasm) {
     code = await inWasm(crate);
   } else {

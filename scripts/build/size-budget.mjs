@@ -11,9 +11,9 @@ const GOAL_BYTES = 300_000;
  */
 export const WASM_BUDGETS = {
   page: { goal: GOAL_BYTES, ceiling: 240_000 },
-  session: { goal: GOAL_BYTES, ceiling: 690_000 },
+  session: { goal: GOAL_BYTES, ceiling: 760_000 },
   participant: { goal: GOAL_BYTES, ceiling: 300_000 },
-  store: { goal: GOAL_BYTES, ceiling: 300_000 },
+  store: { goal: GOAL_BYTES, ceiling: 200_000 },
 };
 
 const kilobytes = (bytes) => `${(bytes / 1000).toFixed(1)} KB`;

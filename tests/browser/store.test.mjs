@@ -110,6 +110,102 @@ for (const [number, [what, fault, told]] of FAULTS.entries()) {
   }
 }
 
+test("a store that stalls: the session steps on, a third save is refused, and closing is bounded and says what was lost", async () => {
+  const session = await counting("stalled", { budgets: { close: 300 } });
+  await value(session, "checkpoint", { checkpointId: "first" });
+  await breakStores({ at: "~generation", how: "stall" });
+  const pending = await session.evaluateHandle((session) => {
+    const queued = [];
+    session.addEventListener("queued", ({ detail }) => queued.push(detail.checkpointId));
+    const outcomes = ["second", "third"].map((checkpointId) =>
+      session.checkpoint({ checkpointId }).catch(({ code }) => code),
+    );
+    return { queued, outcomes };
+  });
+  await until("both are on their way", async () => {
+    return (await pending.evaluate(({ queued }) => queued.length)) === 2;
+  });
+  const busy = await failure(session, "checkpoint", { checkpointId: "fourth" });
+  assert.equal(busy.code, "BUSY");
+  assert.match(busy.message, /2 captures are outstanding/);
+  assert.equal((await value(session, "step", 4)).boundary, 7n);
+  const saves = await value(session, "saves");
+  assert.deepEqual(
+    [saves.queued, saves.committed, saves.rejected, saves.outstanding],
+    [3n, 1n, 1n, 2n],
+  );
+  const lost = await failure(session, "close");
+  assert.equal(lost.code, "SAVES_LOST");
+  assert.match(lost.message, /second, third/);
+  assert.deepEqual(
+    lost.context.outcomes.map(({ kind, checkpointId }) => [checkpointId, kind]),
+    [
+      ["second", "replyLost"],
+      ["third", "failed"],
+    ],
+  );
+  await expectWhole("stalled", ["first"]);
+});
+
+test("a save whose deadline expired goes on, and is resolved by its name", async () => {
+  const session = await counting("deadline");
+  await breakStores({ at: "~generation", how: "stall" });
+  const expired = await value(session, "checkpoint", { checkpointId: "slow", deadlineMs: 50 });
+  assert.deepEqual([expired.kind, expired.boundary], ["deadlineExpired", 3n]);
+  assert.equal((await value(session, "status")).durable, null);
+  await breakStores(null);
+  const resolved = await value(session, "resolveSave", "slow");
+  assert.deepEqual([resolved.kind, resolved.generation.checkpointId], ["committed", "slow"]);
+  assert.equal((await value(session, "status")).durable.checkpointId, "slow");
+  assert.equal((await value(session, "resolveSave", "never")).kind, "notCommitted");
+  await value(session, "close");
+  await expectWhole("deadline", ["slow"]);
+});
+
+test("a replaceable save that waits is superseded by the next, at the usual capacity", async () => {
+  const session = await counting("replaced");
+  await breakStores({ at: "~generation", how: "stall" });
+  const saved = await session.evaluateHandle(async (session) => {
+    const outcomes = [];
+    for (const checkpointId of ["one", "two", "three"]) {
+      const queued = new Promise((resolve) =>
+        session.addEventListener("queued", resolve, { once: true }),
+      );
+      outcomes.push(session.checkpoint({ checkpointId, replaceable: true }));
+      await queued;
+      await session.step();
+    }
+    return { outcomes };
+  });
+  await breakStores(null);
+  const outcomes = await saved.evaluate(({ outcomes }) => Promise.all(outcomes));
+  assert.deepEqual(
+    outcomes.map(({ checkpointId, kind, by }) => [checkpointId, kind, by]),
+    [
+      ["one", "committed", undefined],
+      ["two", "superseded", "three"],
+      ["three", "committed", undefined],
+    ],
+  );
+  const { superseded, committed } = await value(session, "saves");
+  assert.deepEqual([superseded, committed], [1n, 2n]);
+  await value(session, "close");
+  await expectWhole("replaced", ["three", "one"]);
+});
+
+test("a budget of bytes that is used up refuses a save, and ends nothing", async () => {
+  const session = await counting("budget", { queuedBytesMax: 64 });
+  const refused = await failure(session, "checkpoint");
+  assert.equal(refused.code, "BUSY");
+  assert.match(refused.message, /at most 64 may be held/);
+  assert.equal((await value(session, "step")).boundary, 4n);
+  await value(session, "close");
+  for (const wrong of [{ queueCapacity: 0 }, { queuedBytesMax: 0 }, { keepGenerations: 0 }]) {
+    const told = await refusalOf(page, { sessionId: "budget", composition: "counter", ...wrong });
+    assert.equal(told.code, "INVALID_ARGUMENT", JSON.stringify(wrong));
+  }
+});
+
 test("a second tab is told who owns the store, and may look at it meanwhile", async () => {
   const session = await counting("two-tabs");
   await value(session, "checkpoint", { checkpointId: "first" });
@@ -230,7 +326,9 @@ test("a payload without its commit record is invisible, and collected", async ()
   await page.evaluate(async () => {
     let folder = await navigator.storage.getDirectory();
     for (const name of ["wellwritten", "orphan"]) folder = await folder.getDirectoryHandle(name);
-    const bytes = await (await (await folder.getFileHandle("first.flysess")).getFile()).arrayBuffer();
+    const bytes = await (
+      await (await folder.getFileHandle("first.flysess")).getFile()
+    ).arrayBuffer();
     for (const name of ["second.flysess", "~generation"]) {
       const file = await folder.getFileHandle(name, { create: true });
       const writable = await file.createWritable();

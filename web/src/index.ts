@@ -61,14 +61,19 @@ export type {
   PublishedDescriptor,
   PublishedSnapshot,
   PublishedValue,
+  RecordedSpan,
   ResetOptions,
   RestoreOptions,
   RestoreReport,
   SaveOutcome,
+  SaveResolution,
+  SeekProgress,
+  SeekReport,
   SessionBuffer,
   SessionConfig,
   SessionRunOptions,
   SessionStatus,
+  SoughtStatus,
   StoreAccess,
   StoreChange,
   StoredGeneration,
@@ -78,6 +83,7 @@ export type {
   TraceRecord,
   VerifyReport,
   WebSessionEvent,
+  WriterStatistics,
 } from "#wasm/session";
 export { define, openInspector } from "./define.ts";
 export {
@@ -105,6 +111,7 @@ export { loadWellwritten } from "./load-wellwritten.ts";
 export { type JSONSchema, manifestSchema } from "./manifest-schema.ts";
 export {
   createSession,
+  type SeekOptions,
   type Session,
   type SessionEvents,
   type SessionOptions,

@@ -14,14 +14,18 @@ import type {
   Published,
   PublishedDescriptor,
   PublishedSnapshot,
+  RecordedSpan,
   ResetOptions,
   RestoreOptions,
   RestoreReport,
   SaveOutcome,
+  SaveResolution,
+  SeekProgress,
   SessionBuffer,
   SessionConfig,
   SessionRunOptions,
   SessionStatus,
+  SoughtStatus,
   StoreChange,
   StoredGeneration,
   StoreUsage,
@@ -30,6 +34,7 @@ import type {
   TraceRecord,
   VerifyReport,
   WebSessionEvent,
+  WriterStatistics,
 } from "#wasm/session";
 import { IsolatedParticipants } from "./isolated-participants.ts";
 import { fromWire, type Outcome, unwrap } from "./outcome.ts";
@@ -56,6 +61,14 @@ export interface TaintRange {
   end?: bigint;
   /** The answer is merged to about this many spans, keeping the worst state of each. */
   spans?: number;
+}
+
+/** How to seek. */
+export interface SeekOptions {
+  /** Stops it at the next committed boundary. */
+  signal?: AbortSignal;
+  /** Told at every boundary it passes. */
+  onProgress?: (progress: SeekProgress) => void;
 }
 
 /**
@@ -207,8 +220,53 @@ export class Session extends TypedEventTarget<SessionEvents> {
     return this.#call("failures");
   }
 
+  /**
+   * Captures every participant and saves one checkpoint; resolves with what became of it, whatever that is. The session may
+   * step as soon as it is captured (event `captured`). Rejects, with nothing changed, where it cannot be taken: `BUSY` where
+   * as many are on their way to the store as may be.
+   */
   checkpoint(options: CheckpointOptions = {}): Promise<SaveOutcome> {
     return this.#call("checkpoint", options);
+  }
+
+  /** What was saved by this session, and what is on its way to the store. */
+  saves(): Promise<WriterStatistics> {
+    return this.#call("saves");
+  }
+
+  /** What became of a save whose outcome was `replyLost` or `deadlineExpired`. Never saves again. */
+  resolveSave(checkpointId: string): Promise<SaveResolution> {
+    return this.#call("resolveSave", checkpointId);
+  }
+
+  /**
+   * Goes to another boundary of the recorded run and pauses there: restores the nearest checkpoint at or before it, unless
+   * it lies ahead, and repeats what was recorded. Every repeated transition must do what it did, or it rejects with
+   * `DIVERGED`. Stopped by `signal`, it rejects with `CANCELLED`, paused at a committed boundary.
+   */
+  async seek(boundary: bigint, options: SeekOptions = {}): Promise<SoughtStatus> {
+    const { signal, onProgress } = options;
+    if (signal?.aborted)
+      throw new WellwrittenError("CANCELLED", "the seek was stopped before it began");
+    const listening = new AbortController();
+    const stop = () => {
+      this.#call("cancelSeeks").catch(() => {});
+    };
+    signal?.addEventListener("abort", stop, { signal: listening.signal });
+    if (onProgress !== undefined) {
+      const tell = ({ detail }: CustomEvent<SeekProgress>) => onProgress(detail);
+      this.addEventListener("seeking", tell, { signal: listening.signal });
+    }
+    try {
+      return await this.#call("seek", boundary);
+    } finally {
+      listening.abort();
+    }
+  }
+
+  /** The boundaries that `seek` can go to. */
+  recorded(): Promise<RecordedSpan> {
+    return this.#call("recorded");
   }
 
   generations(): Promise<StoredGeneration[]> {
@@ -344,7 +402,11 @@ export class Session extends TypedEventTarget<SessionEvents> {
     return this.#call("behaviourDigest");
   }
 
-  /** Closes the session and ends its worker. Safe to call twice. */
+  /**
+   * Closes the session, once saves that are under way have ended, and ends its worker; waits for them as long as
+   * `budgets.close` says. Rejects with `SAVES_LOST`, naming them, where saves did not commit that nobody else was told of;
+   * it is closed all the same. Safe to call twice.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

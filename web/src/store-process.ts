@@ -43,19 +43,19 @@ export class StoreProcess {
 
   /** Opens a store for a session, which talks to it over `session`. */
   serve(which: StoreStart, wasmUrl: string | null, session: MessagePort): Promise<OpenReport> {
-    return this.#settle(this.#port.serve(which, wasmUrl, transfer(session, [session])));
+    return this.#ask((port) => port.serve(which, wasmUrl, transfer(session, [session])));
   }
 
   /** Opens a store to be called. */
   async open(which: StoreStart, wasmUrl: string | null): Promise<void> {
-    await this.#settle(this.#port.open(which, wasmUrl));
+    await this.#ask((port) => port.open(which, wasmUrl));
   }
 
   call<Name extends StoreMethod>(
     method: Name,
     args: StoreArguments<Name>,
   ): Promise<StoreResult<Name>> {
-    return this.#settle(this.#port.call(method, args) as Promise<Outcome<StoreResult<Name>>>);
+    return this.#ask((port) => port.call(method, args) as Promise<Outcome<StoreResult<Name>>>);
   }
 
   /** Ends the worker, whatever it is at: its file handles and its lock are free then. */
@@ -75,14 +75,14 @@ export class StoreProcess {
   }
 
   /** The value of a reply; rejects at once if the worker ends before it comes, as it then never will. */
-  #settle<T>(reply: Promise<Outcome<T>>): Promise<T> {
+  #ask<T>(ask: (port: Remote<StorePort>) => Promise<Outcome<T>>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#end !== undefined) {
         reject(this.#end);
         return;
       }
       this.#waiting.add(reject);
-      reply
+      ask(this.#port)
         .then((outcome) => resolve(unwrap(outcome)))
         .catch((thrown: unknown) => reject(WellwrittenError.from(thrown)))
         .finally(() => this.#waiting.delete(reject));

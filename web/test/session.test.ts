@@ -141,6 +141,57 @@ describe("a session over its worker", () => {
     expect((await rejection(session.status())).code).toBe("SESSION_ENDED");
   });
 
+  it("is closed where saves were lost, and says which", async () => {
+    const outcomes = [{ kind: "failed", checkpointId: "second" }];
+    const lost = new WellwrittenError("SAVES_LOST", "second did not come to be saved", {
+      outcomes,
+    });
+    const played = play({ close: () => Promise.reject(lost) });
+    const session = await Session.open({}, played.worker);
+    const closing = session.close();
+    expect(await rejection(closing)).toMatchObject({ code: "SAVES_LOST", context: { outcomes } });
+    expect(played.terminated()).toBe(true);
+    expect((await rejection(session.status())).code).toBe("SESSION_ENDED");
+  });
+
+  it("seeks: progress while it does, and a signal stops it", async () => {
+    const asked: string[] = [];
+    let arrive = (_: unknown) => {};
+    const played: Played = play({
+      seek: (boundary: bigint) => {
+        asked.push(`seek ${boundary}`);
+        return new Promise((resolve) => {
+          arrive = resolve;
+        });
+      },
+      cancelSeeks: () => {
+        asked.push("cancelSeeks");
+      },
+    });
+    const session = await Session.open({}, played.worker);
+    const passed: bigint[] = [];
+    const controller = new AbortController();
+    const say = (at: bigint) =>
+      played.say({ notice: "event", event: { type: "seeking", from: 1n, at, to: 9n } });
+    const seeking = session.seek(9n, {
+      signal: controller.signal,
+      onProgress: ({ at }) => passed.push(at),
+    });
+    say(1n);
+    await expect.poll(() => passed).toEqual([1n]);
+    controller.abort();
+    await expect.poll(() => asked).toEqual(["seek 9", "cancelSeeks"]);
+    arrive({ boundary: 9n });
+    expect(await seeking).toEqual({ boundary: 9n });
+    say(2n);
+    await session.recorded();
+    expect(passed, "told of this seek alone").toEqual([1n]);
+
+    const signal = AbortSignal.abort();
+    expect((await rejection(session.seek(3n, { signal }))).code).toBe("CANCELLED");
+    expect(asked).toEqual(["seek 9", "cancelSeeks"]);
+  });
+
   it("leaves nothing behind when it cannot be opened", async () => {
     const refused = new WellwrittenError("STORE_LOCKED", "owned by another tab");
     const played = play({}, () => Promise.reject(refused));

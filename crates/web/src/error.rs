@@ -67,6 +67,11 @@ pub enum WellwrittenErrorCode {
     EpochFailed,
     /// Two worlds do not fit together; the context names the fields.
     Incompatible,
+    /// A repeated transition did something else than was recorded; the context names step and fields. The session is
+    /// paused behind it.
+    Diverged,
+    /// It was stopped, at a committed boundary; the context says how far it came.
+    Cancelled,
     /// The participant cannot do this.
     Unsupported,
     /// The session or device was closed.

@@ -76,6 +76,10 @@ mod session_host;
 #[cfg(feature = "session")]
 mod session_published;
 #[cfg(feature = "session")]
+mod session_saves;
+#[cfg(feature = "session")]
+mod session_seek;
+#[cfg(feature = "session")]
 mod session_status;
 #[cfg(any(feature = "session", feature = "store"))]
 mod store_calls;

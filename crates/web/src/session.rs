@@ -21,6 +21,7 @@ use crate::launcher::Launcher;
 use crate::session_config::SessionConfig;
 use crate::session_event::EventSink;
 use crate::session_host::{SessionHost, owner_of};
+use crate::session_saves::{CheckpointOptions, SaveResolution};
 use crate::store_calls;
 use crate::store_link::StoreLink;
 
@@ -45,15 +46,6 @@ pub struct SessionRunOptions {
     /// The boundary to stop at.
     #[tsify(optional, type = "bigint")]
     until: Option<u64>,
-}
-
-/// Options of `checkpoint`.
-#[derive(Default, Deserialize, Tsify)]
-#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct CheckpointOptions {
-    /// Its name; one is made where absent. A name is used once.
-    #[tsify(optional, type = "string")]
-    checkpoint_id: Option<Id>,
 }
 
 /// Options of `restore`.
@@ -284,15 +276,50 @@ impl WasmSession {
         Ok(to_js(&self.host()?.device.failures()))
     }
 
-    /// Commits a checkpoint.
+    /// Takes a checkpoint, and says what became of it.
     #[wasm_bindgen(unchecked_return_type = "SaveOutcome")]
     pub async fn checkpoint(
         &self,
         #[wasm_bindgen(unchecked_param_type = "CheckpointOptions")] options: JsValue,
     ) -> WebResult<JsValue> {
         let options: CheckpointOptions = from_js("options", options)?;
-        let outcome = self.host()?.checkpoint(options.checkpoint_id).await?;
-        Ok(to_js(&outcome))
+        Ok(to_js(&self.host()?.checkpoint(options).await?))
+    }
+
+    /// What was saved by this session, and what is on its way.
+    #[wasm_bindgen(unchecked_return_type = "WriterStatistics")]
+    pub fn saves(&self) -> WebResult<JsValue> {
+        Ok(to_js(&self.host()?.coordinator.save_statistics()?))
+    }
+
+    /// What became of a save, as the store has it. Never saves again.
+    #[wasm_bindgen(js_name = resolveSave, unchecked_return_type = "SaveResolution")]
+    pub async fn resolve_save(&self, checkpoint_id: &str) -> WebResult<JsValue> {
+        let checkpoint_id = store_calls::parse_id(checkpoint_id)?;
+        let host = self.host()?;
+        let resolution = host.coordinator.resolve_save(&checkpoint_id).await?;
+        Ok(to_js(&SaveResolution::from(resolution)))
+    }
+
+    /// Goes to another boundary of the recorded run: restores the nearest checkpoint where it has to, and repeats what was
+    /// recorded.
+    #[wasm_bindgen(unchecked_return_type = "SoughtStatus")]
+    pub async fn seek(&self, boundary: BigInt) -> WebResult<JsValue> {
+        let boundary = unsigned("boundary", boundary)?;
+        Ok(to_js(&self.host()?.seek(boundary).await?))
+    }
+
+    /// Stops every seek that was asked for, at the next committed boundary.
+    #[wasm_bindgen(js_name = cancelSeeks)]
+    pub fn cancel_seeks(&self) -> WebResult<()> {
+        self.host()?.cancel_seeks();
+        Ok(())
+    }
+
+    /// The boundaries that can be gone to.
+    #[wasm_bindgen(unchecked_return_type = "RecordedSpan")]
+    pub fn recorded(&self) -> WebResult<JsValue> {
+        Ok(to_js(&self.host()?.coordinator.recorded()))
     }
 
     /// Every generation of the store, newest first.
@@ -424,11 +451,13 @@ impl WasmSession {
         Ok(to_js(&compare_traces(&own, &other)))
     }
 
-    /// Waits for what is under way, then gives the device and the store back. Closing again does nothing.
-    pub async fn close(&self) {
+    /// Waits for what is under way, then gives the device and the store back. Closing again does nothing. An error names
+    /// saves that were lost; the session is closed all the same.
+    pub async fn close(&self) -> WebResult<()> {
         let host = self.host.borrow_mut().take();
-        if let Some(host) = host {
-            host.close().await;
+        match host {
+            Some(host) => host.close().await,
+            None => Ok(()),
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tsify::Tsify;
 use wellwritten_arena::{ArenaConfig, DEFAULT_MASTER_SEED, EpisodeEnd};
 use wellwritten_envelope::{Id, from_json};
-use wellwritten_session::{CallBudgets, DispatchOrder, PortBinding};
+use wellwritten_session::{CallBudgets, DispatchOrder, PortBinding, WriterConfig};
 
 use crate::open_device::BackendChoice;
 use crate::store_start::{StoreChoice, default_session_id};
@@ -111,6 +111,9 @@ pub enum ExecutionMode {
 /// How long a call to a participant of the arena may stand still, in nanoseconds.
 const ARENA_RESOLVE_NS: u64 = 60_000_000_000;
 
+/// How long a close waits for saves unless told otherwise, in milliseconds.
+const CLOSING_MS: u32 = 10_000;
+
 /// How long a participant may take, in milliseconds; see the protocol. A call that gets on is never given up.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Tsify)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -128,6 +131,9 @@ pub struct CallBudgetsMs {
     /// To capture, stage and activate a state; default 30,000.
     #[tsify(optional, type = "number")]
     pub capture: Option<u32>,
+    /// How long `close` waits for saves that are under way, at most; default 10,000.
+    #[tsify(optional, type = "number")]
+    pub close: Option<u32>,
 }
 
 impl From<CallBudgetsMs> for CallBudgets {
@@ -206,6 +212,12 @@ pub struct SessionConfig {
     /// Generations that stay after a save, those that are pinned not counted; at least 1; default 3.
     #[tsify(optional, type = "number")]
     pub keep_generations: Option<usize>,
+    /// Checkpoints that may be on their way to the store at once, the one being taken included; at least 1; default 2.
+    #[tsify(optional, type = "number")]
+    pub queue_capacity: Option<usize>,
+    /// Bytes of state that may be on their way to the store at once; default 64 MiB.
+    #[tsify(optional, type = "number")]
+    pub queued_bytes_max: Option<u64>,
     /// Default: `never`.
     #[tsify(optional)]
     pub resume: ResumePolicy,
@@ -224,6 +236,21 @@ impl SessionConfig {
             budgets.resolve_ns = ARENA_RESOLVE_NS;
         }
         budgets
+    }
+
+    /// How much may be on its way to the store.
+    pub fn saves(&self) -> WriterConfig {
+        let usual = WriterConfig::default();
+        WriterConfig {
+            queue_capacity: self.queue_capacity.unwrap_or(usual.queue_capacity),
+            queued_bytes_max: self.queued_bytes_max.unwrap_or(usual.queued_bytes_max),
+        }
+    }
+
+    /// How long a close waits for saves, in nanoseconds.
+    pub fn closing_ns(&self) -> u64 {
+        let milliseconds = self.budgets.close.unwrap_or(CLOSING_MS);
+        u64::from(milliseconds) * 1_000_000
     }
 
     /// The arena these choices describe.

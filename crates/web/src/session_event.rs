@@ -5,7 +5,7 @@ use serde::Serialize;
 use tsify::Tsify;
 use wasm_bindgen::JsValue;
 use wellwritten_session::{
-    DurableMark, FailureRecord, Phase, RestoreReport, SaveOutcome, SessionEvent,
+    DurableMark, FailureRecord, Phase, RestoreReport, SaveOutcome, SeekProgress, SessionEvent,
 };
 
 use crate::convert::to_js;
@@ -49,6 +49,17 @@ pub enum WebSessionEvent {
         #[tsify(type = "bigint")]
         boundary: u64,
     },
+    /// A checkpoint waits for the store.
+    Queued {
+        /// The checkpoint.
+        checkpoint_id: String,
+        /// The boundary.
+        #[tsify(type = "bigint")]
+        boundary: u64,
+        /// The length of its payloads, in bytes.
+        #[tsify(type = "bigint")]
+        byte_length: u64,
+    },
     /// A save ended, one way or another.
     Generation {
         /// How.
@@ -58,6 +69,12 @@ pub enum WebSessionEvent {
     Durable {
         /// Where to.
         mark: DurableMark,
+    },
+    /// A seek got further.
+    Seeking {
+        /// How far it is.
+        #[serde(flatten)]
+        progress: SeekProgress,
     },
     /// The epoch ended; the session is fenced until it is restored.
     Failure {
@@ -113,6 +130,15 @@ impl EventSink {
             } => WebSessionEvent::Captured {
                 checkpoint_id: checkpoint_id.to_string(),
                 boundary,
+            },
+            SessionEvent::Queued {
+                checkpoint_id,
+                boundary,
+                byte_length,
+            } => WebSessionEvent::Queued {
+                checkpoint_id: checkpoint_id.to_string(),
+                boundary,
+                byte_length,
             },
             SessionEvent::Generation { outcome } => WebSessionEvent::Generation { outcome },
             SessionEvent::Durable { mark } => WebSessionEvent::Durable { mark },

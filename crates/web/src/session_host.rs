@@ -11,7 +11,7 @@ use wellwritten_device::{BufferBinding, BufferId, DeviceEvent, GuardedDevice};
 use wellwritten_envelope::Id;
 use wellwritten_session::{
     BoxedFuture, Clock as _, Coordinator, ErrorCode, Host, ParticipantError, Phase, ResetRequest,
-    RestoreReport, RestoreRequest, RunOptions, SaveOutcome, SessionError, SessionStore, join_all,
+    RestoreReport, RestoreRequest, RunOptions, SaveOutcome, SeekCancel, SessionError, join_all,
 };
 use wellwritten_store::{GenerationInfo, StoreClient};
 
@@ -41,10 +41,16 @@ pub struct SessionHost {
     master_seed: u64,
     /// Whether its participants compute on the device; otherwise nothing is on it.
     uses_device: bool,
-    resumable: RefCell<Option<GenerationInfo>>,
-    clock: WebClock,
+    pub(crate) resumable: RefCell<Option<GenerationInfo>>,
+    pub(crate) clock: WebClock,
     /// Calls that change the session take turns in the order they were made.
-    turn: Mutex<()>,
+    pub(crate) turn: Mutex<()>,
+    /// Saves that were lost when nobody waited for them any more.
+    pub(crate) unheard: RefCell<Vec<SaveOutcome>>,
+    /// How long a close waits for saves, in nanoseconds.
+    pub(crate) closing_ns: u64,
+    /// The seeks that were asked for and have not ended, in order.
+    pub(crate) seeking: RefCell<Vec<SeekCancel>>,
     running: Cell<bool>,
     /// Counts what asked for a stop, so that a run that was still waiting for its turn hears of it.
     stops: Cell<u64>,
@@ -102,6 +108,9 @@ impl SessionHost {
             resumable: RefCell::new(None),
             clock: WebClock::of_this_thread(),
             turn: Mutex::new(()),
+            unheard: RefCell::default(),
+            closing_ns: config.closing_ns(),
+            seeking: RefCell::default(),
             running: Cell::new(false),
             stops: Cell::new(0),
         });
@@ -274,16 +283,6 @@ impl SessionHost {
         Ok(())
     }
 
-    /// Captures every participant and commits one envelope.
-    pub async fn checkpoint(&self, checkpoint_id: Option<Id>) -> WebResult<SaveOutcome> {
-        let _turn = self.turn.lock().await;
-        let outcome = patiently(&self.clock, || {
-            self.coordinator.checkpoint(checkpoint_id.clone())
-        })
-        .await?;
-        Ok(outcome)
-    }
-
     /// Builds every participant anew, on a recovered device if it was lost.
     pub async fn replace_participants(&self) -> WebResult<()> {
         let _turn = self.turn.lock().await;
@@ -365,13 +364,16 @@ impl SessionHost {
         }
     }
 
-    /// Waits for what is under way, then destroys the device. Dropping the host gives the store back.
-    pub async fn close(&self) {
+    /// Waits for what is under way, then gives store and device back. An error names saves that were lost; it is closed
+    /// all the same.
+    pub async fn close(&self) -> WebResult<()> {
+        self.cancel_seeks();
         self.stops.set(self.stops.get() + 1);
         // Refused in a phase in which no run goes on.
         let _ = self.coordinator.pause();
         self.stopped().await;
         let _turn = self.turn.lock().await;
+        let saved = self.close_saves().await;
         let launched: Vec<_> = self.launched.take();
         let launched = launched.iter().filter_map(Weak::upgrade);
         let reaping = launched
@@ -380,6 +382,7 @@ impl SessionHost {
         self.store.close().await;
         self.device.close();
         self.events.send(&WebSessionEvent::Stopped);
+        saved
     }
 
     /// A lost device ends the epoch at once: nothing that was on it can be read any more.
@@ -433,7 +436,10 @@ pub fn owner_of(label: &str) -> &str {
 
 /// Calls again, a moment later, while another operation of the session is under way: only the step
 /// that `run` is taking can be in the way of a call that has its turn, and a step ends.
-async fn patiently<T, F>(clock: &WebClock, mut call: impl FnMut() -> F) -> Result<T, SessionError>
+pub(crate) async fn patiently<T, F>(
+    clock: &WebClock,
+    mut call: impl FnMut() -> F,
+) -> Result<T, SessionError>
 where
     F: Future<Output = Result<T, SessionError>>,
 {

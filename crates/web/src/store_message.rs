@@ -24,6 +24,7 @@ pub enum Received {
         attachments: Vec<Vec<u8>>,
     },
     /// The request of that number could not be read.
+    #[cfg(feature = "session")]
     Problem {
         /// The request.
         call: f64,
@@ -76,6 +77,7 @@ pub fn read_message(data: &JsValue) -> Option<Received> {
         return Some(Received::Closed);
     }
     let call = field("call")?.as_f64()?;
+    #[cfg(feature = "session")]
     if let Some(problem) = field("problem") {
         let problem = problem.as_string()?;
         return Some(Received::Problem { call, problem });

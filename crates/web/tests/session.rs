@@ -136,8 +136,8 @@ async fn every_byte_of_state_is_the_same_on_webgpu_and_on_the_cpu() {
     // Canary: one more step is other bytes, and the comparison above would have noticed.
     gpu.step(1.0).await.expect("steps");
     assert!(all_bytes(&gpu).await != all_bytes(&cpu).await);
-    gpu.close().await;
-    cpu.close().await;
+    gpu.close().await.expect("closes");
+    cpu.close().await.expect("closes");
 }
 
 #[wasm_bindgen_test]
@@ -211,8 +211,8 @@ async fn broken_rewritten_saved_lost_and_restored_equals_never_broken() {
         "raw traces name their epochs"
     );
     assert!(all_bytes(&session).await == all_bytes(&unbroken).await);
-    session.close().await;
-    unbroken.close().await;
+    session.close().await.expect("closes");
+    unbroken.close().await.expect("closes");
 }
 
 #[wasm_bindgen_test]
@@ -224,7 +224,7 @@ async fn a_checkpoint_in_opfs_outlives_its_session_and_opens_as_an_envelope() {
     let checkpoint = text(&outcome, "checkpointId");
     let second = create(json!({ "sessionId": id })).await;
     assert_eq!(code(refused(second)), "STORE_LOCKED");
-    session.close().await;
+    session.close().await.expect("closes");
     assert_eq!(code(refused(session.step(1.0).await)), "CLOSED");
     assert_eq!(code(refused(session.status())), "CLOSED");
 
@@ -252,7 +252,7 @@ async fn a_checkpoint_in_opfs_outlives_its_session_and_opens_as_an_envelope() {
         text(&describe_envelope(&bytes), "refusal.rule"),
         text(&error, "context.rule")
     );
-    resumed.close().await;
+    resumed.close().await.expect("closes");
 }
 
 #[wasm_bindgen_test]

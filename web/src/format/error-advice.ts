@@ -54,6 +54,14 @@ const BY_CODE: Readonly<Record<string, Omit<Advice, "happened">>> = {
     todo: "Wait for a phase in which it is legal; the phase machine shows them.",
   },
   BUSY: { safe: SAFE_NOTHING_CHANGED, todo: "Try again when the work in progress is done." },
+  CANCELLED: {
+    safe: "The session is paused at a committed boundary.",
+    todo: "Go on from there, or seek again.",
+  },
+  DIVERGED: {
+    safe: SAFE_GENERATIONS,
+    todo: "Find out which participant does not do the same twice; its module may use time or chance.",
+  },
   UNSUPPORTED: { safe: SAFE_NOTHING_CHANGED, todo: "Choose what this session supports." },
   INCOMPATIBLE: {
     safe: `The running group was not touched. ${SAFE_GENERATIONS}`,

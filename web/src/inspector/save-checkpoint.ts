@@ -8,13 +8,22 @@ export async function saveCheckpoint(
 ): Promise<Extract<SaveOutcome, { kind: "committed" }>> {
   const outcome = await session.checkpoint();
   if (outcome.kind === "committed") return outcome;
-  const what =
-    outcome.kind === "failed"
-      ? "was not written"
-      : "may or may not have been written, the store did not say";
   throw new WellwrittenError(
     "STORE_FAILED",
-    `checkpoint ${outcome.checkpointId} ${what}: ${outcome.message}`,
+    `checkpoint ${outcome.checkpointId} ${endOf(outcome)}`,
     outcome,
   );
+}
+
+function endOf(outcome: Exclude<SaveOutcome, { kind: "committed" }>): string {
+  switch (outcome.kind) {
+    case "failed":
+      return `was not written: ${outcome.message}`;
+    case "replyLost":
+      return `may or may not have been written, the store did not say: ${outcome.message}`;
+    case "superseded":
+      return `was not written: ${outcome.by} took its place`;
+    case "deadlineExpired":
+      return "is still being written";
+  }
 }
