@@ -1,11 +1,5 @@
 import { adviseOn } from "../src/format/error-advice.ts";
-import {
-  createSession,
-  define,
-  type Session,
-  type SessionOptions,
-  WellwrittenError,
-} from "../src/index.ts";
+import { createSession, define, type SessionOptions, WellwrittenError } from "../src/index.ts";
 
 /** The page: one demo session, kept in this browser's storage, and an inspector of it. */
 
@@ -17,16 +11,14 @@ if (inspector === null || opening === null || happened === null || retry === nul
   throw new Error("index.html and main.ts do not belong together");
 }
 
-let session: Session | null = null;
-
 async function open(): Promise<void> {
   if (inspector === null || opening === null || happened === null || retry === null) return;
   retry.hidden = true;
   happened.textContent = "Opening the session…";
   opening.setAttribute("data-code", "");
   try {
-    session = await createSession({ sessionId: "demo", ...chosenByAddress(), resume: "ask" });
-    inspector.session = session;
+    const options: SessionOptions = { sessionId: "demo", ...chosenByAddress(), resume: "ask" };
+    inspector.session = await createSession(options);
     inspector.focus({ preventScroll: true });
   } catch (thrown) {
     const error = WellwrittenError.from(thrown);
@@ -57,11 +49,7 @@ function chosenByAddress(): SessionOptions {
 }
 
 retry.addEventListener("click", () => void open());
-inspector.addEventListener("sessionchange", (event) => {
-  session = (event as CustomEvent<Session>).detail;
-});
-// a tab that goes away must not keep the store from others
-addEventListener("pagehide", () => void session?.close());
+// The session of a page that was put aside has given its store back.
 addEventListener("pageshow", (event) => {
   if (event.persisted) void open();
 });

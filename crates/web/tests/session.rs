@@ -5,12 +5,14 @@
 #![cfg(target_arch = "wasm32")]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use js_sys::{Array, BigInt, Function, Reflect};
+use js_sys::{Array, ArrayBuffer, BigInt, Function, Promise, Reflect};
 use serde_json::json;
 use wasm_bindgen::{JsCast as _, JsValue};
+use wasm_bindgen_futures::JsFuture;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
-use web_sys::MessageChannel;
+use web_sys::{MessageChannel, MessagePort};
 use wellwritten_store::{LockError, MediumError, StoreMedium as _};
 use wellwritten_web::envelope::{decode_envelope, describe_envelope};
 use wellwritten_web::error::{WebError, WebResult};
@@ -253,6 +255,92 @@ async fn a_checkpoint_in_opfs_outlives_its_session_and_opens_as_an_envelope() {
         text(&error, "context.rule")
     );
     resumed.close().await.expect("closes");
+}
+
+/// Has a port write down how many bytes each message of its hands over, and how many are left of them here afterwards.
+fn watch(port: &MessagePort, log: &Array) {
+    let body = "
+        const send = port.postMessage.bind(port);
+        port.postMessage = (message, handedOver = []) => {
+            const before = handedOver.map(({ byteLength }) => byteLength);
+            send(message, handedOver);
+            log.push({ before, after: handedOver.map(({ byteLength }) => byteLength) });
+        };";
+    Function::new_with_args("port, log", body)
+        .call2(&JsValue::NULL, port, log)
+        .expect("a port can be watched");
+}
+
+#[wasm_bindgen_test]
+async fn bytes_are_handed_over_between_a_session_and_its_store_and_not_cloned() {
+    let session = open("cpu", "memory", "handed").await;
+    session.step(1.0).await.expect("steps");
+    let outcome = session.checkpoint(empty()).await.expect("saves");
+    let checkpoint = text(&outcome, "checkpointId");
+    let bytes = session
+        .export_generation(&checkpoint)
+        .await
+        .expect("exports")
+        .to_vec();
+    session.close().await.expect("closes");
+
+    let channel = MessageChannel::new().expect("every browser has message channels");
+    let (asked, answered) = (Array::new(), Array::new());
+    watch(&channel.port1(), &asked);
+    watch(&channel.port2(), &answered);
+    let start = js(&json!({ "sessionId": "elsewhere", "store": "memory" }));
+    let report = serve_store(start, channel.port2()).await.expect("opens");
+    let link = StoreLink::new(channel.port1(), report).expect("links");
+    let client = link.client();
+    client
+        .import(Arc::new(bytes.clone()))
+        .await
+        .expect("imports");
+    let id = checkpoint.parse().expect("an id");
+    assert_eq!(client.read(&id).await.expect("reads"), bytes);
+    for (log, position) in [(&asked, 0), (&answered, 1)] {
+        let handed_over = Array::from(&get(&log.get(position), "before"));
+        assert_eq!(handed_over.length(), 1);
+        assert_eq!(handed_over.get(0).as_f64(), Some(bytes.len() as f64));
+        let left = Array::from(&get(&log.get(position), "after"));
+        assert_eq!(left.get(0).as_f64(), Some(0.0), "nothing is left here");
+    }
+    link.close().await;
+    let gone = client.generations().await.expect_err("it was closed");
+    assert!(gone.to_string().contains("closed"), "{gone}");
+}
+
+#[wasm_bindgen_test]
+async fn a_store_answers_a_request_that_it_cannot_read_and_goes_on() {
+    let channel = MessageChannel::new().expect("every browser has message channels");
+    let start = js(&json!({ "sessionId": "strict", "store": "memory" }));
+    serve_store(start, channel.port2()).await.expect("opens");
+    let ask = Function::new_with_args(
+        "port, text, attachments",
+        "return new Promise((resolve) => {
+            port.onmessage = ({ data }) => resolve(data);
+            port.postMessage({ call: 7, text, attachments });
+        });",
+    );
+    let ask = async |text: &str, attachments: Array| {
+        let promise = ask
+            .call3(&JsValue::NULL, &channel.port1(), &text.into(), &attachments)
+            .expect("asks");
+        JsFuture::from(Promise::from(promise))
+            .await
+            .expect("answers")
+    };
+    let usage = r#"{"Usage":{}}"#;
+    for unreadable in ["", "{}", r#"{"Usage":{"extra":1}}"#, r#"{"Destroy":{}}"#] {
+        let answer = ask(unreadable, Array::new()).await;
+        assert_eq!(get(&answer, "call").as_f64(), Some(7.0));
+        assert!(!text(&answer, "problem").is_empty(), "{unreadable}");
+    }
+    let too_many = Array::of1(&ArrayBuffer::new(1));
+    let answer = ask(usage, too_many).await;
+    assert!(text(&answer, "problem").contains("attachments"));
+    let answer = ask(usage, Array::new()).await;
+    assert!(text(&answer, "text").contains("usedBytes"), "canary");
 }
 
 #[wasm_bindgen_test]

@@ -486,7 +486,12 @@ export class WellwrittenInspector extends LitElement {
     const model = this.#model;
     if (old === null || model === null) return;
     try {
-      await old.close();
+      await old.close().catch((thrown: unknown) => {
+        const error = WellwrittenError.from(thrown);
+        // It is closed all the same.
+        if (error.code !== "SAVES_LOST") throw error;
+        model.report(error);
+      });
       const { masterSeed: _, ...config } = old.config;
       // The counting world's seeds are fixed.
       const seed = config.composition === "counter" ? {} : detail;

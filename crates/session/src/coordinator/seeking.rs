@@ -18,6 +18,9 @@ use crate::{
 /// The operation's name, while which nothing is admitted.
 pub(crate) const SEEK: &str = "seek";
 
+/// How long transitions are repeated without letting others in, in nanoseconds.
+const LONGEST_TURN_NS: u64 = 8_000_000;
+
 /// Pauses the session where a seek ends, however it ends.
 struct Landing<'a>(&'a Coordinator);
 
@@ -276,6 +279,7 @@ impl Coordinator {
         report: &mut SeekReport,
     ) -> Result<(), SeekError> {
         let mut at = from;
+        let mut turn_ns = self.clock.now_ns();
         loop {
             progress(SeekProgress { from, at, to });
             report.boundary = at;
@@ -288,6 +292,12 @@ impl Coordinator {
             }
             at = self.repeat_step(at).await?;
             report.repeated += 1;
+            // Participants of this program may answer at once, and then nobody else would get a turn in a browser: not even
+            // who wants to stop it.
+            if self.clock.now_ns().saturating_sub(turn_ns) > LONGEST_TURN_NS {
+                self.clock.sleep_ns(0).await;
+                turn_ns = self.clock.now_ns();
+            }
         }
     }
 
