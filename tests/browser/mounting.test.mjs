@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openHostPage } from "./package-host.mjs";
+import { answering, until } from "./session-calls.mjs";
 
 const MOUNTS = 50;
 
@@ -85,8 +86,8 @@ test(`inspectors and their sessions mounted and removed ${MOUNTS} times: no work
     return { children: place.childElementCount, head: document.head.childElementCount };
   }, MOUNTS);
   assert.deepEqual(left, { children: 0, head: 1 });
-  for (let wait = 0; page.workers().length > 0 && wait < 50; wait += 1)
-    await page.waitForTimeout(100);
-  assert.deepEqual(page.workers(), [], "each worker went, and its own wasm memory with it");
+  await until("each worker went, and its own wasm memory with it", async () => {
+    return (await answering(page)).length === 0;
+  });
   assert.deepEqual(await memories(), before);
 });

@@ -75,3 +75,19 @@ export async function until(what, holds) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+/**
+ * What workers answer; null from one that does not. Playwright may not hear of the end of a worker that was hardly begun,
+ * and then waits for it for ever.
+ */
+export function inWorkers(page, ask) {
+  const answers = page.workers().map((worker) => {
+    const answer = worker.evaluate(ask).catch(() => null);
+    return Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 500, null))]);
+  });
+  return Promise.all(answers);
+}
+
+/** The names of workers that are there. */
+export const answering = async (page) =>
+  (await inWorkers(page, () => globalThis.name)).filter((name) => name !== null);

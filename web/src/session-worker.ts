@@ -23,6 +23,7 @@ import { WellwrittenError } from "./wellwritten-error.ts";
 const BOOT_MS = 30_000;
 
 let session: WasmSession | undefined;
+let storeProcess: StoreProcess | undefined;
 let ended: WellwrittenError | undefined;
 
 function post(notice: WorkerNotice): void {
@@ -98,7 +99,7 @@ async function openStore(
 ): Promise<() => StoreLink> {
   let link: StoreLink | undefined;
   let failure: string | undefined;
-  const process = StoreProcess.start((message) => {
+  storeProcess = StoreProcess.start((message) => {
     failure = message;
     link?.end(message);
   });
@@ -108,7 +109,7 @@ async function openStore(
     ...(store === undefined ? {} : { store }),
     ...(keepGenerations === undefined ? {} : { keepGenerations }),
   };
-  const report = await process.serve(which, wasmUrl, port2);
+  const report = await storeProcess.serve(which, wasmUrl, port2);
   return () => {
     link = new StoreLink(port1, report);
     if (failure !== undefined) link.end(failure);
@@ -131,12 +132,17 @@ const port: SessionPort = {
     });
   },
   call<Name extends SessionMethod>(method: Name, args: MethodArguments<Name>) {
-    return guarded(() => {
+    return guarded(async () => {
       const live = session;
       if (live === undefined)
         throw new WellwrittenError("INVALID_PHASE", "The session is not open yet.");
       const run = live[method] as (...args: MethodArguments<Name>) => MethodResult<Name>;
-      return run.apply(live, args);
+      if (method !== "close") return run.apply(live, args);
+      try {
+        return await run.apply(live, args);
+      } finally {
+        storeProcess?.terminate(new WellwrittenError("CLOSED", "the session is closed"));
+      }
     });
   },
 };

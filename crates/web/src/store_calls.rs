@@ -51,17 +51,15 @@ pub struct StoreChange {
     uncertainty: Option<String>,
 }
 
-impl StoreChange {
-    fn new(dropped: Vec<Id>, certainty: Certainty) -> JsValue {
-        let uncertainty = match certainty {
-            Certainty::Durable => None,
-            Certainty::NameUncertain { cause } => Some(cause.to_string()),
-        };
-        to_js(&Self {
-            dropped,
-            uncertainty,
-        })
-    }
+fn changed(dropped: Vec<Id>, certainty: Certainty) -> JsValue {
+    let uncertainty = match certainty {
+        Certainty::Durable => None,
+        Certainty::NameUncertain { cause } => Some(cause.to_string()),
+    };
+    to_js(&StoreChange {
+        dropped,
+        uncertainty,
+    })
 }
 
 /// Every generation, newest commit first.
@@ -112,14 +110,14 @@ pub async fn set_pinned(
 ) -> WebResult<JsValue> {
     let checkpoint_id = parse_id(checkpoint_id)?;
     let certainty = store.set_pinned(&checkpoint_id, pinned).await?;
-    Ok(StoreChange::new(Vec::new(), certainty))
+    Ok(changed(Vec::new(), certainty))
 }
 
 /// Drops all but the `keep` generations that are worth most, and those that are pinned.
 pub async fn prune(store: &StoreClient, keep: f64) -> WebResult<JsValue> {
     let keep = usize::try_from(whole_number("keep", keep)?).unwrap_or(usize::MAX);
     let pruned = store.prune(keep).await?;
-    Ok(StoreChange::new(pruned.dropped, pruned.certainty))
+    Ok(changed(pruned.dropped, pruned.certainty))
 }
 
 pub fn parse_id(text: &str) -> WebResult<Id> {

@@ -1,7 +1,7 @@
 //! [`StoreLink`]: a session's way to the worker that owns its store.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -90,7 +90,7 @@ struct PortRoute {
 #[derive(Default)]
 struct Inner {
     asked: u32,
-    waiting: HashMap<u32, oneshot::Sender<Result<StoreReply, StoreGone>>>,
+    waiting: BTreeMap<u32, oneshot::Sender<Result<StoreReply, StoreGone>>>,
     /// Who waits for the store to be given back.
     closed: Option<oneshot::Sender<()>>,
     /// Why nothing is answered any more.
@@ -100,7 +100,7 @@ struct Inner {
 impl Inner {
     fn end(&mut self, reason: String) {
         let reason = self.ended.get_or_insert(reason).clone();
-        for (_, answer) in self.waiting.drain() {
+        for answer in std::mem::take(&mut self.waiting).into_values() {
             // Whoever asked may have gone away.
             let _ = answer.send(Err(StoreGone {
                 reason: reason.clone(),

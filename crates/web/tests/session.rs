@@ -301,7 +301,7 @@ async fn bytes_are_handed_over_between_a_session_and_its_store_and_not_cloned() 
     for (log, position) in [(&asked, 0), (&answered, 1)] {
         let handed_over = Array::from(&get(&log.get(position), "before"));
         assert_eq!(handed_over.length(), 1);
-        assert_eq!(handed_over.get(0).as_f64(), Some(bytes.len() as f64));
+        assert_eq!(handed_over.get(0), JsValue::from(bytes.len()));
         let left = Array::from(&get(&log.get(position), "after"));
         assert_eq!(left.get(0).as_f64(), Some(0.0), "nothing is left here");
     }

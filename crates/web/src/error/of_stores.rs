@@ -37,9 +37,7 @@ fn code_of_change(error: &CommitError) -> Code {
         | CommitError::EpochUsed { .. }
         | CommitError::KeepGenerations { .. }
         | CommitError::TooManyPinned { .. }
-        | CommitError::NotEncodable { .. }
-        | CommitError::RecordDisagrees { .. } => Code::InvalidArgument,
-        CommitError::NotAnEnvelope { .. } => Code::EnvelopeInvalid,
+        | CommitError::NotEncodable { .. } => Code::InvalidArgument,
         CommitError::Medium { source, .. } => code_of(source),
         _ => Code::StoreFailed,
     }
