@@ -128,3 +128,39 @@ fn a_restore_that_is_let_go_of_is_not_done_or_done_and_told() {
     // Acknowledging and writing it down come after it is done.
     assert!(fenced > 5 && done > 1, "{fenced} fenced, {done} done");
 }
+
+/// The same of a checkpoint: until it is captured the session may be halfway, and after that it is saved all the same.
+#[test]
+fn a_checkpoint_that_is_let_go_of_holds_no_place_and_is_saved_once_it_was_taken() {
+    let (mut fenced, mut saved, mut times) = (0, 0, 0);
+    loop {
+        let rig = seven();
+        rig.store.turns.set(2);
+        for who in ["world", "fly-a", "fly-b"] {
+            rig.bench.arm(&format!("{who}.capture"), Fault::Delay(2));
+        }
+        let ended = polled(rig.session.checkpoint(Some(id("let-go"))), times).is_some();
+        rig.store.turns.set(0);
+        let was_taken = rig.session.status().saving || ended;
+        match rig.session.phase() {
+            Phase::Failed => {
+                fenced += 1;
+                assert!(!was_taken, "after {times} polls");
+                block_on(rig.session.replace_participants()).unwrap();
+            }
+            Phase::Ready { boundary: 7 } => rig.fail(),
+            other => panic!("{other} after {times} polls"),
+        }
+        block_on(rig.session.restore(RestoreRequest::default())).unwrap();
+        let statistics = rig.session.save_statistics().unwrap();
+        assert_eq!((statistics.outstanding, statistics.held_bytes), (0, 0));
+        let is_there = block_on(rig.store.lock()).find(&id("let-go")).is_some();
+        assert_eq!(is_there, was_taken, "after {times} polls");
+        saved += usize::from(is_there);
+        if ended {
+            break;
+        }
+        times += 1;
+    }
+    assert!(fenced > 1 && saved > 1, "{fenced} fenced, {saved} saved");
+}
