@@ -4,7 +4,9 @@
 //! participants: in the same program, in a thread, in another process, in a worker or a frame of a browser, reached by a
 //! call, a socket or a port. What is seen is what anyone outside could see: what the session says of itself, its trace, and
 //! what goes over the routes, on each of which sits a [`Tap`]. A tap hears everything and, where a scenario plans it, loses,
-//! repeats, alters, holds back or forges what goes by ([`Tamper`]).
+//! repeats, alters, holds back or forges what goes by ([`Tamper`]). The store is a simulated medium behind a route of its own, on
+//! which saves are held up, lost or end the store, and which a second coordinator can come up over. What of recovery is held where
+//! is in [`RECOVERY`].
 //!
 //! # Responsibilities
 //!
@@ -35,18 +37,22 @@
 //! ```
 
 mod desk;
+mod forgery;
 mod play;
 mod program_stage;
+mod recovery;
 mod scenario;
 mod scenario_failure;
 mod scenarios;
 mod stage;
+mod store_tap;
 mod tamper;
 mod tap;
 mod trace_digests;
 mod virtual_time;
 
 pub use program_stage::{ProgramStage, Reach};
+pub use recovery::{Demand, RECOVERY};
 pub use scenario::Scenario;
 pub use scenario_failure::{ScenarioFailure, Verdict};
 pub use scenarios::SCENARIOS;

@@ -7,12 +7,12 @@ use std::rc::Rc;
 use async_trait::async_trait;
 use wellwritten_counter::{AGENTS, CounterComposition, Faults, WORLD};
 use wellwritten_session::{
-    CallBudgets, Coordinator, DispatchOrder, FailureRecord, Host, Id, ParticipantError,
-    ParticipantFactory, SessionEvent, StoreClient, TraceRecord, Transport, WriterConfig,
+    Answer, Call, CallBudgets, Coordinator, DispatchOrder, FailureRecord, Host, Id,
+    ParticipantError, ParticipantFactory, Request, RequestId, SessionEvent, StoreClient,
+    TraceRecord, Transport, WorkerStatus, WriterConfig,
 };
-use wellwritten_store::testing::SimulatedMedium;
-use wellwritten_store::{Store, StoreConfig};
 
+use crate::store_tap::StoreTap;
 use crate::tap::Tapped;
 use crate::{ScenarioFailure, Stage, Tap, Verdict};
 
@@ -28,7 +28,18 @@ pub(crate) struct Setup {
     pub composition: CounterComposition,
     pub dispatch: DispatchOrder,
     pub budgets: CallBudgets,
-    pub has_store: bool,
+    pub store: StoreChoice,
+}
+
+/// What a session is given as a store.
+#[derive(Default)]
+pub(crate) enum StoreChoice {
+    #[default]
+    None,
+    /// One of its own, empty.
+    New,
+    /// One that others had before it.
+    Shared(Rc<StoreTap>),
 }
 
 impl Default for Setup {
@@ -37,7 +48,7 @@ impl Default for Setup {
             composition: CounterComposition::default(),
             dispatch: DispatchOrder::Concurrent,
             budgets: CallBudgets::default(),
-            has_store: false,
+            store: StoreChoice::None,
         }
     }
 }
@@ -65,7 +76,14 @@ impl Setup {
 
     pub(crate) fn with_store(self) -> Self {
         Self {
-            has_store: true,
+            store: StoreChoice::New,
+            ..self
+        }
+    }
+
+    pub(crate) fn over(self, store: &Rc<StoreTap>) -> Self {
+        Self {
+            store: StoreChoice::Shared(store.clone()),
             ..self
         }
     }
@@ -153,6 +171,7 @@ pub(crate) struct Play {
     pub session: Rc<Coordinator>,
     pub tap: Rc<Tap>,
     pub stage: Rc<dyn Stage>,
+    store: Option<Rc<StoreTap>>,
     events: Rc<RefCell<Vec<SessionEvent>>>,
     troupe: Rc<Troupe>,
 }
@@ -184,13 +203,10 @@ impl Play {
         });
         let events: Rc<RefCell<Vec<SessionEvent>>> = Rc::default();
         let heard = events.clone();
-        let store: Option<StoreClient> = if setup.has_store {
-            let opened = Store::open(SimulatedMedium::new(), StoreConfig::default()).await;
-            let (store, _) = opened
-                .map_err(|error| ScenarioFailure::new("a store to open", error.to_string()))?;
-            Some(StoreClient::local(store))
-        } else {
-            None
+        let store = match setup.store {
+            StoreChoice::None => None,
+            StoreChoice::New => Some(StoreTap::new().await?),
+            StoreChoice::Shared(store) => Some(store),
         };
         let faults = Faults::new(&setup.composition.faults, None)?;
         let composition = setup.composition.composition(setup.dispatch, faults)?;
@@ -198,7 +214,9 @@ impl Play {
             factory: troupe.clone(),
             clock: stage.clock(),
             budgets: setup.budgets,
-            store,
+            store: store
+                .as_ref()
+                .map(|store| StoreClient::new(stage.store_route(store.clone()))),
             saves: WriterConfig::default(),
             observer: Some(Rc::new(move |event| heard.borrow_mut().push(event))),
         };
@@ -208,6 +226,7 @@ impl Play {
             session,
             tap,
             stage: stage.clone(),
+            store,
             events,
             troupe,
         })
@@ -218,6 +237,12 @@ impl Play {
             self.session.step().await?;
         }
         Ok(())
+    }
+
+    /// The store it was set up with.
+    pub(crate) fn store(&self) -> Result<&Rc<StoreTap>, ScenarioFailure> {
+        let store = self.store.as_ref();
+        store.ok_or_else(|| ScenarioFailure::new("a session with a store", "one without"))
     }
 
     pub(crate) fn trace(&self) -> Vec<TraceRecord> {
@@ -252,6 +277,33 @@ impl Play {
         route
             .map(|(_, route)| route.clone())
             .ok_or_else(|| ScenarioFailure::new(format!("a route to {worker}"), "none"))
+    }
+
+    /// Everything the session told of, in order.
+    pub(crate) fn events(&self) -> Vec<SessionEvent> {
+        self.events.borrow().clone()
+    }
+
+    /// What a participant says of itself.
+    pub(crate) async fn status_of(&self, worker: &str) -> Result<WorkerStatus, ScenarioFailure> {
+        let question = Request {
+            request_id: RequestId(0),
+            scope: None,
+            call: Call::Status {},
+        };
+        match self.route(worker)?.call(&question).await?.outcome? {
+            Answer::Status(status) => Ok(status),
+            other => Err(ScenarioFailure::new("a status", other)),
+        }
+    }
+
+    /// What each participant has done so far.
+    pub(crate) async fn progress(&self) -> Result<Vec<u64>, ScenarioFailure> {
+        let mut progress = Vec::new();
+        for worker in self.workers() {
+            progress.push(self.status_of(worker).await?.progress_counter.0);
+        }
+        Ok(progress)
     }
 
     /// Every worker of the composition.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use async_trait::async_trait;
 use wellwritten_counter::CounterComposition;
 use wellwritten_session::{BoxedFuture, Clock, Id, ParticipantError, Transport};
+use wellwritten_store::StoreRoute;
 
 /// One participant that was started.
 pub struct Launched {
@@ -38,6 +39,11 @@ pub trait Stage {
 
     /// Runs something beside the scenario.
     fn spawn(&self, future: BoxedFuture<'static, ()>);
+
+    /// The way to the store, as it is on this stage: that which is given, unless something is wrong with it on purpose.
+    fn store_route(&self, route: Rc<dyn StoreRoute>) -> Rc<dyn StoreRoute> {
+        route
+    }
 
     /// Whether a panic of a participant ends that participant and nothing else.
     fn survives_panics(&self) -> bool;

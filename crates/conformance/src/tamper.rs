@@ -17,6 +17,8 @@ pub enum Tamper {
     Duplicate,
     /// After it was answered, the same batch is delivered with other controls.
     AlterControls,
+    /// A commit comes without its rewards.
+    LoseRewards,
     /// After it was answered, it is delivered under another request id.
     Rename,
     /// The reply comes when a reply to the same method has come from this other worker.

@@ -204,6 +204,13 @@ impl Tapped {
                     reason: Some("cut".to_owned()),
                 });
             }
+            Tamper::LoseRewards => {
+                let mut altered = request.clone();
+                if let Call::Commit(commit) = &mut altered.call {
+                    commit.rewards.clear();
+                }
+                return self.route.call(&altered).await;
+            }
             _ => {}
         }
         let reply = self.route.call(request).await?;
@@ -264,7 +271,7 @@ impl Tapped {
                 }),
                 ..reply
             }),
-            Tamper::LoseRequest | Tamper::CutBeforeRequest => cut(),
+            Tamper::LoseRequest | Tamper::CutBeforeRequest | Tamper::LoseRewards => cut(),
         }
     }
 

@@ -30,6 +30,8 @@ const CANARIES: &[(Break, &[&str])] = &[
         &[
             "repetition::altered_controls_under_the_same_batch_are_a_conflict",
             "repetition::the_same_operation_under_another_name_is_a_conflict",
+            "fencing::a_restore_token_activates_once_and_no_other_in_its_place",
+            "fencing::a_token_that_a_session_used_is_used_up",
         ],
     ),
     (
@@ -59,18 +61,26 @@ const CANARIES: &[(Break, &[&str])] = &[
         &[
             "restores::a_group_goes_on_under_a_new_epoch",
             "restores::old_sound_is_never_taken_for_the_present",
+            "resuming::sound_goes_on_at_the_sample_where_it_was_and_says_that_it_was_broken",
         ],
     ),
     (
         Break::DishonestRefusals,
         &[
+            "staging::whoever_refuses_to_stage_is_blamed_and_nobody_is_activated",
+            "saving::dirty_bytes_are_refused_by_name_and_the_session_stays_where_it_was",
             "endings::a_refusal_of_any_code_ends_the_step_and_says_that_nothing_changed",
             "retention::checks_come_in_order",
         ],
     ),
     (
         Break::ImmortalParticipants,
-        &["endings::a_participant_that_is_killed_ends_the_epoch_by_name"],
+        &[
+            "endings::a_participant_that_is_killed_ends_the_epoch_by_name",
+            "resuming::a_run_whose_world_died_equals_an_uninterrupted_one",
+            "staging::whoever_is_not_there_is_named_before_anyone_stages",
+            "seeking::a_seek_goes_on_from_a_failure_and_is_no_way_around_the_tainted",
+        ],
     ),
     (
         Break::NobodyIsReplaced,
@@ -156,6 +166,95 @@ const CANARIES: &[(Break, &[&str])] = &[
             "restores::three_stage_the_fourth_fails_and_nobody_goes_on",
             "restores::an_activation_that_fails_half_way_leaves_the_group_fenced",
             "restores::old_sound_is_never_taken_for_the_present",
+            "staging::whoever_refuses_to_stage_is_blamed_and_nobody_is_activated",
+            "staging::whoever_breaks_while_it_stages_is_tainted_itself",
+            "staging::whoever_refuses_to_be_activated_is_blamed_and_everyone_is_tainted",
+            "staging::whoever_is_killed_in_the_middle_of_a_restore_is_named_and_nobody_goes_on",
+            "staging::a_restore_that_is_abandoned_leaves_a_fence_and_the_tainted",
+            "fencing::a_capture_is_refused_anywhere_but_at_a_boundary",
+            "fencing::a_capture_returns_to_where_it_came_from",
+            "saving::dirty_bytes_are_refused_by_name_and_the_session_stays_where_it_was",
+        ],
+    ),
+    (
+        Break::SecretTickInAnotherLife,
+        &[
+            "resuming::a_run_whose_world_died_equals_an_uninterrupted_one",
+            "resuming::a_run_whose_agent_died_equals_an_uninterrupted_one",
+            "resuming::delays_and_remainders_survive",
+        ],
+    ),
+    (
+        Break::TakesAnyState,
+        &[
+            "corruption::one_bit_in_any_payload_is_refused_by_whoever_reads_it",
+            "corruption::a_state_that_does_not_read_is_refused_by_its_owner",
+            "corruption::the_state_of_another_is_refused_by_its_owner",
+            "corruption::a_frame_that_lies_about_its_length_is_refused",
+            "corruption::a_state_that_contradicts_the_rest_is_refused_by_who_compares",
+        ],
+    ),
+    (
+        Break::HearsOldEpochs,
+        &[
+            "restores::an_old_incarnation_is_not_heard_after_a_restore",
+            "fencing::a_restore_token_activates_once_and_no_other_in_its_place",
+        ],
+    ),
+    (
+        Break::RecyclesImages,
+        &["resuming::artifacts_of_the_old_epoch_are_not_those_of_the_new"],
+    ),
+    (
+        Break::StoreFindsNothing,
+        &[
+            "saving::a_save_whose_reply_is_lost_is_found_under_its_name_and_never_saved_again",
+            "saving::a_deadline_of_a_caller_ends_its_waiting_and_not_the_save",
+        ],
+    ),
+    (
+        Break::StoreSavesTwice,
+        &[
+            "saving::a_save_whose_reply_is_lost_is_found_under_its_name_and_never_saved_again",
+            "saving::a_deadline_of_a_caller_ends_its_waiting_and_not_the_save",
+            "queueing::a_replaceable_capture_that_waits_gives_its_place_to_the_next",
+        ],
+    ),
+    (
+        Break::StoreDeniesLosses,
+        &[
+            "saving::a_save_whose_reply_is_lost_is_found_under_its_name_and_never_saved_again",
+            "saving::a_store_that_ends_ends_nothing_else",
+            "queueing::what_becomes_of_a_save_is_told_once_and_in_order",
+        ],
+    ),
+    (
+        Break::StoreHushesUpDamage,
+        &["corruption::a_damaged_file_is_told_and_an_older_one_taken_only_if_asked_for"],
+    ),
+    (
+        Break::StoreForgetsEpochs,
+        &[
+            "resuming::a_coordinator_that_starts_anew_over_a_store_goes_on",
+            "resuming::a_machine_that_went_down_in_the_middle_of_a_save_goes_on_from_the_one_before",
+        ],
+    ),
+    (
+        Break::StoreTakesTheNewest,
+        &[
+            "corruption::a_copy_without_a_change_restores",
+            "fencing::a_checkpoint_of_an_episode_that_was_left_is_not_taken_for_the_present",
+            "seeking::going_back_and_on_again_repeats_what_was_recorded",
+        ],
+    ),
+    (
+        Break::StoreAnswersAtOnce,
+        &[
+            "queueing::a_full_queue_turns_away_before_anyone_is_asked_and_nothing_else_stops",
+            "queueing::a_replaceable_capture_that_waits_gives_its_place_to_the_next",
+            "queueing::a_durable_capture_is_never_replaced",
+            "saving::a_deadline_of_a_caller_ends_its_waiting_and_not_the_save",
+            "queueing::who_closes_hears_of_every_save_within_the_time_given",
         ],
     ),
     (

@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use wellwritten_conformance::{ProgramStage, Reach, SCENARIOS, Stage, VirtualTime};
+use wellwritten_conformance::{ProgramStage, RECOVERY, Reach, SCENARIOS, Stage, VirtualTime};
 
 /// Every scenario on a stage; those that failed, with what they said.
 fn failures(reach: Reach, leaves_out: &[&str]) -> Vec<String> {
@@ -17,10 +17,12 @@ fn failures(reach: Reach, leaves_out: &[&str]) -> Vec<String> {
         if !scenario.name.contains(&only) || is_left_out {
             continue;
         }
+        let began = std::time::Instant::now();
         let verdict = VirtualTime::run(|time| {
             let stage: Rc<dyn Stage> = ProgramStage::new(reach, time);
             (scenario.run)(stage)
         });
+        println!("{} <{:.2}s>", scenario.name, began.elapsed().as_secs_f64());
         match verdict {
             Ok(Ok(())) => {}
             Ok(Err(failure)) => failures.push(format!("{}: {failure}", scenario.name)),
@@ -51,4 +53,41 @@ fn names_are_unique() {
     let mut names: Vec<&str> = SCENARIOS.iter().map(|scenario| scenario.name).collect();
     names.sort_unstable();
     assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "{names:?}");
+}
+
+/// What is written of the demands is true: every scenario named is there, every scenario about recovery is named, and no
+/// demand is without one.
+#[test]
+fn every_demand_of_recovery_is_held_by_scenarios_that_exist() {
+    let numbers: Vec<&str> = RECOVERY.iter().map(|demand| demand.number).collect();
+    let due: Vec<String> = (1..=14).map(|number| format!("B.{number}")).collect();
+    assert_eq!(numbers[..14], due, "and seeking after them");
+    let named: Vec<&str> = RECOVERY
+        .iter()
+        .flat_map(|demand| demand.scenarios)
+        .copied()
+        .collect();
+    for name in &named {
+        assert!(SCENARIOS.iter().any(|it| it.name == *name), "{name}");
+    }
+    assert!(RECOVERY.iter().all(|demand| !demand.scenarios.is_empty()));
+    let files = [
+        "resuming",
+        "corruption",
+        "identity",
+        "staging",
+        "fencing",
+        "saving",
+        "queueing",
+        "seeking",
+        "restores",
+    ];
+    for scenario in SCENARIOS {
+        let file = scenario.name.split("::").next().unwrap();
+        assert!(
+            !files.contains(&file) || named.contains(&scenario.name),
+            "{}",
+            scenario.name
+        );
+    }
 }

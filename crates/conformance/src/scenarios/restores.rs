@@ -4,8 +4,7 @@ use std::rc::Rc;
 
 use wellwritten_counter::{Fault, FaultKind, FaultPoint};
 use wellwritten_session::{
-    Answer, Call, ErrorCode, Id, MutationCertainty, ParticipantError, Phase, RestoreRequest,
-    TransportError,
+    Answer, Call, ErrorCode, MutationCertainty, Phase, RestoreRequest, TransportError,
 };
 
 use crate::desk::request;
@@ -13,39 +12,13 @@ use crate::play::{Play, Setup, id};
 use crate::scenario_failure::{holds, same};
 use crate::{ScenarioFailure, Stage, Tamper, Verdict};
 
-fn lost() -> ParticipantError {
-    ParticipantError::uncertain(ErrorCode::BackendFailure, "the device was lost")
-}
-
-/// A session that was saved at boundary 2, went on to 3, and failed.
-async fn failed(stage: &Rc<dyn Stage>, setup: Setup) -> Result<Play, ScenarioFailure> {
-    let play = Play::ready(stage, setup.with_store()).await?;
-    play.steps(2).await?;
-    let outcome = play.session.checkpoint(Some(id("good"))).await?;
-    holds("a checkpoint", outcome.is_committed(), outcome)?;
-    play.steps(1).await?;
-    play.session.fail_epoch(None, lost())?;
-    Ok(play)
-}
-
-async fn goes_on(play: &Play) -> Verdict {
-    let report = play.session.restore(RestoreRequest::default()).await?;
-    same("where it goes on,", &report.boundary, &2)?;
-    let status = play.session.status();
-    let found = (status.phase, status.fenced, status.epoch != id("e1"));
-    same(
-        "paused under a new epoch,",
-        &found,
-        &(Phase::Paused { boundary: 2 }, false, true),
-    )?;
-    play.session.resume()?;
-    play.steps(2).await
-}
+use super::fencing::{fail, failed, good_restores, tainted};
+use super::resuming::save;
 
 pub(super) async fn a_group_goes_on_under_a_new_epoch(stage: Rc<dyn Stage>) -> Verdict {
     let play = failed(&stage, Setup::agents(3)).await?;
     play.session.replace_participants().await?;
-    goes_on(&play).await
+    good_restores(&play).await
 }
 
 pub(super) async fn participants_are_restored_to_a_lower_step_and_take_its_steps(
@@ -56,7 +29,7 @@ pub(super) async fn participants_are_restored_to_a_lower_step_and_take_its_steps
     play.session.checkpoint(Some(id("early"))).await?;
     // Far enough that the new epoch's steps would look old.
     play.steps(6).await?;
-    play.session.fail_epoch(None, lost())?;
+    fail(&play)?;
     let before = play.session.status().participants;
     play.session.restore(RestoreRequest::default()).await?;
     same(
@@ -86,7 +59,7 @@ pub(super) async fn an_old_incarnation_is_not_heard_after_a_restore(
         Err(TransportError::RouteGone { .. } | TransportError::ReplyLost { .. })
     );
     holds("the old route to be cut", is_cut, &reached)?;
-    goes_on(&play).await?;
+    good_restores(&play).await?;
     // A request of the old epoch that reaches the new participant.
     let reached = play.route("fly-a")?.call(&asked).await?;
     match reached.outcome {
@@ -112,19 +85,6 @@ pub(super) async fn an_old_incarnation_is_not_heard_after_a_restore(
         ),
         Ok(boundary) => Err(ScenarioFailure::new("a step that fails", boundary)),
     }
-}
-
-/// Who has to be replaced before another restore.
-fn tainted(play: &Play) -> Vec<String> {
-    let mut tainted: Vec<String> = play
-        .session
-        .status()
-        .tainted
-        .iter()
-        .map(Id::to_string)
-        .collect();
-    tainted.sort();
-    tainted
 }
 
 pub(super) async fn three_stage_the_fourth_fails_and_nobody_goes_on(
@@ -159,7 +119,7 @@ pub(super) async fn three_stage_the_fourth_fails_and_nobody_goes_on(
     let again = play.session.restore(RestoreRequest::default()).await;
     holds("no restore of those", again.is_err(), play.session.phase())?;
     play.session.replace_participants().await?;
-    goes_on(&play).await
+    good_restores(&play).await
 }
 
 pub(super) async fn an_activation_that_fails_half_way_leaves_the_group_fenced(
@@ -190,7 +150,7 @@ pub(super) async fn an_activation_that_fails_half_way_leaves_the_group_fenced(
     let step = play.session.step().await;
     holds("no step of half a group", step.is_err(), step.is_ok())?;
     play.session.replace_participants().await?;
-    goes_on(&play).await
+    good_restores(&play).await
 }
 
 pub(super) async fn lost_lifecycle_replies_resolve(stage: Rc<dyn Stage>) -> Verdict {
@@ -202,10 +162,9 @@ pub(super) async fn lost_lifecycle_replies_resolve(stage: Rc<dyn Stage>) -> Verd
         let play = Play::ready(&stage, Setup::default().hasty().with_store()).await?;
         play.tap.plan(&id(worker), method, None, Tamper::LoseReply);
         play.steps(2).await?;
-        let outcome = play.session.checkpoint(Some(id("good"))).await?;
-        holds("a checkpoint", outcome.is_committed(), outcome)?;
-        play.session.fail_epoch(None, lost())?;
-        goes_on(&play).await?;
+        save(&play, "good").await?;
+        fail(&play)?;
+        good_restores(&play).await?;
         holds("the loss to have happened", play.tap.is_done(), method)?;
     }
     Ok(())
@@ -215,7 +174,7 @@ pub(super) async fn old_sound_is_never_taken_for_the_present(stage: Rc<dyn Stage
     let play = failed(&stage, Setup::default()).await?;
     play.session.replace_participants().await?;
     let _ = play.tap.drain();
-    goes_on(&play).await?;
+    good_restores(&play).await?;
     let mut chunks = Vec::new();
     for entry in play.tap.entries() {
         match entry.answer() {

@@ -3,12 +3,9 @@
 use std::rc::Rc;
 
 use wellwritten_counter::AGENTS;
-use wellwritten_session::{
-    DispatchOrder, ErrorCode, ParticipantError, RestoreRequest, TraceRecord, TraceVerdict,
-    behaviour_digest, compare_traces, rebase_trace,
-};
+use wellwritten_session::{DispatchOrder, behaviour_digest};
 
-use crate::play::{Play, Setup, id};
+use crate::play::{Play, Setup};
 use crate::scenario_failure::{holds, same};
 use crate::trace_digests::{DIGESTS, SHORT_STEPS, STEPS};
 use crate::{ScenarioFailure, Stage, Verdict};
@@ -74,35 +71,6 @@ pub(super) async fn a_thousand_steps_of_four_agents_behave_as_written_down(
     stage: Rc<dyn Stage>,
 ) -> Verdict {
     a_thousand_steps(stage, 2).await
-}
-
-pub(super) async fn a_resumed_run_equals_an_uninterrupted_one(stage: Rc<dyn Stage>) -> Verdict {
-    let straight = Play::ready(&stage, Setup::default()).await?;
-    straight.steps(6).await?;
-    let play = Play::ready(&stage, Setup::default().with_store()).await?;
-    play.steps(3).await?;
-    play.session.checkpoint(None).await?;
-    play.steps(1).await?;
-    let error = ParticipantError::uncertain(ErrorCode::BackendFailure, "the device was lost");
-    play.session.fail_epoch(None, error)?;
-    play.session.replace_participants().await?;
-    play.session.restore(RestoreRequest::default()).await?;
-    play.session.resume()?;
-    play.steps(3).await?;
-    let resumed: Vec<TraceRecord> = play.trace();
-    let raw = compare_traces(&straight.trace(), &resumed);
-    same(
-        "raw traces that differ,",
-        &raw.verdict,
-        &TraceVerdict::Different,
-    )?;
-    let epochs = play.session.trace_epochs();
-    let ids = play.session.rebase_ids(&id("e1"));
-    let rebased = rebase_trace(&resumed, &epochs, &id("e1"), &ids)
-        .map_err(|error| ScenarioFailure::new("a trace that rebases", error.to_string()))?;
-    let diff = compare_traces(&straight.trace(), &rebased);
-    let is_equal = (diff.verdict, diff.compared) == (TraceVerdict::Equal, 6);
-    holds("the same behaviour", is_equal, diff.differences)
 }
 
 pub(super) async fn one_tick_too_many_is_another_behaviour(stage: Rc<dyn Stage>) -> Verdict {

@@ -1,5 +1,7 @@
 //! A stage that is broken in one way.
 
+mod broken_store;
+
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -12,8 +14,11 @@ use wellwritten_counter::{
 };
 use wellwritten_session::{
     Answer, Artifact, BoxedFuture, Call, Clock, ErrorCode, Id, MutationCertainty, ParticipantError,
-    Reply, Request, RouteEnd, Transport, TransportError, U64,
+    Reply, Request, RouteEnd, Scope, StageRestore, Transport, TransportError, U64,
 };
+use wellwritten_store::StoreRoute;
+
+use broken_store::BrokenStore;
 
 /// What is wrong with a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +67,28 @@ pub enum Break {
     NothingGoesWrong,
     /// A lie of the world is set right on the way.
     WhitewashesViews,
+    /// A brain runs a tick too many once it was replaced, and admits it nowhere.
+    SecretTickInAnotherLife,
+    /// Whoever is to go on from a state that it would refuse goes on from the one that it gave.
+    TakesAnyState,
+    /// A question of an epoch that was left is answered as one of the present.
+    HearsOldEpochs,
+    /// An image that was shown before is the very same artifact.
+    RecyclesImages,
+    /// Whoever asks what became of a save hears that nothing did.
+    StoreFindsNothing,
+    /// What is to be saved once is saved twice.
+    StoreSavesTwice,
+    /// What nobody knows is told as a failure.
+    StoreDeniesLosses,
+    /// An older generation stands in for a damaged one, whoever asks.
+    StoreHushesUpDamage,
+    /// No epoch was ever used.
+    StoreForgetsEpochs,
+    /// The newest generation is given, whichever is asked for.
+    StoreTakesTheNewest,
+    /// Saves are told to have failed while they take long.
+    StoreAnswersAtOnce,
 }
 
 /// A stage within the program that is broken in one way.
@@ -70,6 +97,10 @@ pub struct BrokenStage {
     time: VirtualTime,
     what: Break,
     first: RefCell<BTreeMap<Id, Rc<dyn Transport>>>,
+    /// Every image that was ever shown.
+    images: Rc<RefCell<Vec<Artifact>>>,
+    /// What each participant last gave as its state.
+    captured: RefCell<BTreeMap<Id, Captured>>,
 }
 
 impl BrokenStage {
@@ -79,6 +110,8 @@ impl BrokenStage {
             time,
             what,
             first: RefCell::default(),
+            images: Rc::default(),
+            captured: RefCell::default(),
         })
     }
 }
@@ -119,6 +152,13 @@ impl Stage for BrokenStage {
             let extra = Fault::new(agent, FaultPoint::Prepare, FaultKind::ExtraTicks(1));
             let mut faults = composition.faults.faults().to_vec();
             faults.push(extra.in_life(life).at_boundary(2));
+            composition.faults = FaultPlan::new(faults);
+        }
+        if self.what == Break::SecretTickInAnotherLife {
+            let agent = Id::parse("fly-a").unwrap();
+            let extra = Fault::new(agent, FaultPoint::Prepare, FaultKind::ExtraTicks(1));
+            let mut faults = composition.faults.faults().to_vec();
+            faults.push(extra.in_life(2).at_boundary(2));
             composition.faults = FaultPlan::new(faults);
         }
         if self.what == Break::SoundMismarked {
@@ -167,6 +207,14 @@ impl Stage for BrokenStage {
                 turn: Mutex::new(()),
                 seen: RefCell::default(),
                 furthest: Cell::new(0),
+                captured: self
+                    .captured
+                    .borrow_mut()
+                    .entry(worker_id.clone())
+                    .or_default()
+                    .clone(),
+                newest: RefCell::default(),
+                images: self.images.clone(),
             }),
             kill,
         })
@@ -181,6 +229,13 @@ impl Stage for BrokenStage {
 
     fn spawn(&self, future: BoxedFuture<'static, ()>) {
         self.time.spawn(future);
+    }
+
+    fn store_route(&self, route: Rc<dyn StoreRoute>) -> Rc<dyn StoreRoute> {
+        Rc::new(BrokenStore {
+            inner: route,
+            what: self.what,
+        })
     }
 
     fn survives_panics(&self) -> bool {
@@ -199,7 +254,15 @@ struct BrokenRoute {
     /// What was answered, by method and step.
     seen: RefCell<BTreeMap<(String, u64), Reply>>,
     furthest: Cell<u64>,
+    /// The state it last gave, in whichever life.
+    captured: Captured,
+    /// The newest scope it answered in.
+    newest: RefCell<Option<Scope>>,
+    images: Rc<RefCell<Vec<Artifact>>>,
 }
+
+/// A state as it can be staged.
+type Captured = Rc<RefCell<Option<StageRestore>>>;
 
 fn key(request: &Request) -> (String, u64) {
     let step = request.scope.as_ref().map_or(0, |scope| scope.step.0);
@@ -210,7 +273,13 @@ fn key(request: &Request) -> (String, u64) {
 fn each_image(reply: &mut Reply, change: &dyn Fn(&mut Artifact)) {
     let observation = match &mut reply.outcome {
         Ok(Answer::Stepped(result)) => &mut result.observation,
-        Ok(Answer::WorldInitialized(observation)) => observation,
+        Ok(
+            Answer::WorldInitialized(observation)
+            | Answer::Activated {
+                observation: Some(observation),
+                ..
+            },
+        ) => observation,
         _ => return,
     };
     for view in &mut observation.sensory_views {
@@ -252,6 +321,70 @@ impl BrokenRoute {
         }
     }
 
+    /// Remembers what it gives as its state, and goes on from that where it would refuse another.
+    async fn any_state(
+        &self,
+        request: &Request,
+        reply: Result<Reply, TransportError>,
+    ) -> Result<Reply, TransportError> {
+        let mut reply = reply?;
+        match (&request.call, &mut reply.outcome) {
+            (
+                Call::Capture { .. },
+                Ok(Answer::Captured {
+                    checkpoint_id,
+                    compatibility_digest,
+                    payload,
+                    ..
+                }),
+            ) => {
+                let given = StageRestore {
+                    checkpoint_id: checkpoint_id.clone(),
+                    source_scope: request.scope.clone().unwrap(),
+                    compatibility_digest: *compatibility_digest,
+                    payload: payload.clone(),
+                };
+                self.captured.replace(Some(given));
+                Ok(reply)
+            }
+            (Call::StageRestore(asked), Err(_)) => {
+                let mut again = request.clone();
+                let given = self.captured.borrow().clone().unwrap();
+                again.call = Call::StageRestore(given);
+                again.request_id.0 += 1_000_000;
+                let mut staged = self.inner.call(&again).await?;
+                staged.request_id = request.request_id;
+                if let Ok(Answer::Staged { checkpoint_id, .. }) = &mut staged.outcome {
+                    *checkpoint_id = asked.checkpoint_id.clone();
+                }
+                Ok(staged)
+            }
+            _ => Ok(reply),
+        }
+    }
+
+    /// Asks again as in the newest epoch.
+    async fn any_epoch(
+        &self,
+        request: &Request,
+        reply: Result<Reply, TransportError>,
+    ) -> Result<Reply, TransportError> {
+        let reply = reply?;
+        let is_stale = matches!(&reply.outcome, Err(error) if error.code == ErrorCode::StaleEpoch);
+        if reply.outcome.is_ok() && request.scope.is_some() {
+            self.newest.replace(request.scope.clone());
+        }
+        let newest = self.newest.borrow().clone();
+        let (true, Call::Verify {}, Some(newest)) = (is_stale, &request.call, newest) else {
+            return Ok(reply);
+        };
+        let mut again = request.clone();
+        again.scope = Some(newest);
+        let mut answer = self.inner.call(&again).await?;
+        answer.scope.clone_from(&request.scope);
+        Ok(answer)
+    }
+
     /// The reply as it arrives.
     fn distorted(&self, request: &Request, mut reply: Reply) -> Reply {
         match self.what {
@@ -284,6 +417,13 @@ impl BrokenRoute {
                 bytes.resize(32 * 24 * 4, 255);
                 *image = Artifact::seal(bytes, Artifact::RGBA8);
             }),
+            Break::RecyclesImages => each_image(&mut reply, &|image| {
+                let mut images = self.images.borrow_mut();
+                match images.iter().find(|old| old.digest() == image.digest()) {
+                    Some(old) => *image = old.clone(),
+                    None => images.push(image.clone()),
+                }
+            }),
             Break::DishonestRefusals => {
                 if let Err(error) = &mut reply.outcome {
                     error.mutation = MutationCertainty::Applied;
@@ -295,7 +435,7 @@ impl BrokenRoute {
                 }
                 reply.incarnation_id = self.incarnation_id.clone();
             }
-            Break::SecretTick => {
+            Break::SecretTick | Break::SecretTickInAnotherLife => {
                 let step = key(request).1;
                 if let Ok(Answer::Prepared(prepared)) = &mut reply.outcome {
                     prepared.ticks_advanced.0 -=
@@ -335,6 +475,12 @@ impl Transport for BrokenRoute {
             _ => None,
         };
         let mut reply = self.inner.call(&asked).await;
+        if self.what == Break::TakesAnyState {
+            reply = self.any_state(&asked, reply).await;
+        }
+        if self.what == Break::HearsOldEpochs {
+            reply = self.any_epoch(&asked, reply).await;
+        }
         if self.what == Break::MovesTwice && matches!(request.call, Call::Advance(_)) && is_known {
             let mut again = asked.clone();
             if let Some(scope) = &mut again.scope {
