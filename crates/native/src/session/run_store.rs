@@ -180,14 +180,21 @@ impl RunStore {
     /// Lets go of the store.
     pub async fn close(self, came: &mut Came) -> Result<(), RunError> {
         let Self {
-            client, end, log, ..
+            client,
+            end,
+            log,
+            outstanding,
+            ..
         } = self;
-        drop(client);
+        // A ticket is a way to the store as well.
+        drop((client, outstanding));
         // A disk that never answers keeps its thread, and this process ends all the same.
         let ended = tokio::time::timeout(LETTING_GO, end.wait()).await;
         came.saves = Some(log.report());
-        if let Ok(Err(StoreGone { reason })) = ended {
-            log.store_ended(&reason);
+        match ended {
+            Ok(Ok(())) => {}
+            Ok(Err(StoreGone { reason })) => log.store_ended(&reason),
+            Err(_) => log.store_ended("its disk does not answer"),
         }
         match log.failure() {
             Some((count, message)) => Err(RunError::NotSaved { count, message }),
