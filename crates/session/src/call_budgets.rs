@@ -15,7 +15,7 @@ pub struct CallBudgets {
     pub resolve_ns: u64,
     /// First wait of `Worker.Hello` and of initializing: 30 s.
     pub boot_ns: u64,
-    /// First wait of capturing, staging and activating: 30 s.
+    /// First wait of capturing, staging and activating, and how long the store may take over an answer: 30 s.
     pub capture_ns: u64,
     /// Most questions about one uncertain call: 8,192, so that time runs out first.
     pub max_attempts: u32,

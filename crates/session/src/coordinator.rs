@@ -171,9 +171,18 @@ impl Coordinator {
             publisher: publisher.clone(),
             observer: host.observer,
         };
-        let saves = host
-            .store
-            .map(|store| Saves::new(store, host.saves, state.clone(), listeners.clone()));
+        let saves = host.store.map(|store| {
+            let (state, listeners) = (state.clone(), listeners.clone());
+            let patience_ns = host.budgets.capture_ns;
+            Saves::new(
+                store,
+                host.saves,
+                state,
+                listeners,
+                host.clock.clone(),
+                patience_ns,
+            )
+        });
         let coordinator = Self {
             session_id,
             dispatch: Cell::new(dispatch),

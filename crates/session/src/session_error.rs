@@ -33,6 +33,17 @@ pub enum SessionError {
         /// What runs.
         running: &'static str,
     },
+    /// A save that is on its way has not ended within its time, and nothing goes on from elsewhere before it has. Nothing
+    /// changed; retry when the store answers again.
+    #[error(
+        "checkpoint `{checkpoint_id}` is still on its way to the store, which has not answered for {waited_ms} ms"
+    )]
+    SaveOutstanding {
+        /// The checkpoint.
+        checkpoint_id: Id,
+        /// How long it was waited for.
+        waited_ms: u64,
+    },
     /// The episode is over; a restore goes on from before its end.
     #[error("the episode is over: {reason}")]
     EpisodeOver {
@@ -337,9 +348,10 @@ impl SessionError {
             | Self::EpisodeOver { .. }
             | Self::Tainted { .. }
             | Self::Gone { .. } => ErrorCode::InvalidPhase,
-            Self::Busy { .. } | Self::AdmissionsFull { .. } | Self::SaveRefused { .. } => {
-                ErrorCode::Busy
-            }
+            Self::Busy { .. }
+            | Self::AdmissionsFull { .. }
+            | Self::SaveRefused { .. }
+            | Self::SaveOutstanding { .. } => ErrorCode::Busy,
             Self::Composition { .. }
             | Self::SaveConfig { .. }
             | Self::Declaration { .. }

@@ -38,7 +38,7 @@ impl Coordinator {
             return Err(self.refuse_phase("reset"));
         };
         let ResetRequest { episode_id, epoch } = request;
-        self.saves_ended().await;
+        self.saves_ended().await?;
         self.require_fresh_episode(&episode_id).await?;
         let epoch = self.fresh_epoch(epoch.as_ref()).await?;
         let executors = self.pristine_executors()?;

@@ -31,7 +31,7 @@ impl Coordinator {
         }
         let saves = self.saves()?;
         self.require_untainted()?;
-        self.saves_ended().await;
+        self.saves_ended().await?;
         self.learn_checkpoints().await?;
         let to_epoch = self.fresh_epoch(request.epoch.as_ref()).await?;
         let selected = self.select(saves, &request).await?;

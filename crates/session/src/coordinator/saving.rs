@@ -6,18 +6,21 @@ use std::rc::Rc;
 
 use wellwritten_envelope::Id;
 use wellwritten_store::{
-    Resolution, StoreClient, Writer, WriterConfig, WriterEvent, WriterStatistics,
+    Resolution, StoreClient, StoreGone, Writer, WriterConfig, WriterEvent, WriterStatistics,
 };
 
 use crate::coordinator::Listeners;
 use crate::first_of::within;
 use crate::session_state::SessionState;
-use crate::{Coordinator, DurableMark, SaveOutcome, SaveTicket, SessionError, SessionEvent};
+use crate::{Clock, Coordinator, DurableMark, SaveOutcome, SaveTicket, SessionError, SessionEvent};
 
 /// The store as a session uses it.
 pub(crate) struct Saves {
     pub client: StoreClient,
     pub writer: Rc<Writer>,
+    clock: Rc<dyn Clock>,
+    /// How long an answer may take, and how long what is on its way may.
+    patience_ns: u64,
 }
 
 impl Saves {
@@ -27,16 +30,34 @@ impl Saves {
         config: WriterConfig,
         state: Rc<RefCell<SessionState>>,
         listeners: Listeners,
+        clock: Rc<dyn Clock>,
+        patience_ns: u64,
     ) -> Result<Self, SessionError> {
         let told = Rc::new(move |event| told(&state, &listeners, event));
         let writer = Writer::new(client.clone(), config, told)?;
-        Ok(Self { client, writer })
+        Ok(Self {
+            client,
+            writer,
+            clock,
+            patience_ns,
+        })
     }
 
-    /// Waits for an answer of the store. A store in this program answers nobody while a save stands still, so that goes
-    /// on meanwhile.
-    pub(crate) async fn ask<T>(&self, question: impl Future<Output = T>) -> T {
-        self.writer.driving(question).await
+    /// Waits for an answer of the store, a bounded time: one that stalls holds nobody for ever, and is taken for gone. A
+    /// store in this program answers nobody while a save stands still, so that goes on meanwhile.
+    pub(crate) async fn ask<T, E: From<StoreGone>>(
+        &self,
+        question: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        let answer = Box::pin(self.writer.driving(question));
+        let answer = within(&*self.clock, self.patience_ns, answer).await;
+        answer.unwrap_or_else(|| {
+            let reason = format!(
+                "it has not answered for {} ms",
+                self.patience_ns / 1_000_000
+            );
+            Err(StoreGone { reason }.into())
+        })
     }
 
     /// Whether a checkpoint is being taken or written.
@@ -171,18 +192,27 @@ impl Coordinator {
         Ok(self.saves()?.writer.close(over).await)
     }
 
-    /// Waits until nothing that was captured is on its way any more. What is saved after a restore would seem to go on
-    /// from there.
-    pub(crate) async fn saves_ended(&self) {
+    /// Waits until nothing that was captured is on its way any more, as long as a save may take. What is saved after a
+    /// restore would seem to go on from there.
+    pub(crate) async fn saves_ended(&self) -> Result<(), SessionError> {
         let Some(saves) = &self.saves else {
-            return;
+            return Ok(());
         };
         loop {
             let next = self.state.borrow().outstanding.first().cloned();
             let Some(ticket) = next.and_then(|name| saves.writer.ticket(&name)) else {
-                return;
+                return Ok(());
             };
-            ticket.outcome().await;
+            let ended = Box::pin(ticket.outcome());
+            if within(&*self.clock, saves.patience_ns, ended)
+                .await
+                .is_none()
+            {
+                return Err(SessionError::SaveOutstanding {
+                    checkpoint_id: ticket.checkpoint_id().clone(),
+                    waited_ms: saves.patience_ns / 1_000_000,
+                });
+            }
         }
     }
 

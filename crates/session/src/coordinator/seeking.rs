@@ -131,7 +131,7 @@ impl Coordinator {
     ) -> Result<(RestoreReport, Landing<'_>), SeekError> {
         let saves = self.saves()?;
         self.require_untainted()?;
-        self.saves_ended().await;
+        self.saves_ended().await?;
         let list = saves.ask(saves.client.generations()).await;
         let list = list.map_err(SessionError::from)?;
         self.remember_lineage(&list);

@@ -6,9 +6,10 @@ use futures::executor::block_on;
 use futures::future::select;
 use wellwritten_session::testing::live_artifacts;
 use wellwritten_session::{
-    Answer, Call, CheckpointRequest, Coordinator, DispatchOrder, ErrorCode, MutationCertainty,
-    Phase, Request, RequestId, Resolution, RestoreRequest, SaveKind, SaveOutcome, SaveTicket,
-    SessionError, SessionEvent, Transport, U64, WriterConfig,
+    Answer, Call, CallBudgets, CheckpointRequest, Coordinator, DispatchOrder, ErrorCode,
+    MutationCertainty, Phase, Request, RequestId, ResetRequest, Resolution, RestoreRequest,
+    SaveKind, SaveOutcome, SaveTicket, SeekCancel, SeekError, SeekRequest, SessionError,
+    SessionEvent, Transport, U64, WriterConfig,
 };
 
 use crate::letting_go::polls;
@@ -343,4 +344,54 @@ fn a_fault_counts_before_a_refusal_where_a_refusal_changes_nothing() {
     assert_eq!(error.participant(), Some(&id("fly-b")));
     assert_eq!(rig.session.phase(), Phase::Failed);
     assert_eq!(rig.session.save_statistics().unwrap().outstanding, 0);
+}
+
+#[test]
+fn a_store_that_stalls_holds_nobody_for_ever() {
+    let options = RigOptions::default();
+    let budgets = CallBudgets {
+        capture_ns: CallBudgets::default().capture_ns,
+        ..options.budgets
+    };
+    let rig = Rig::ready_with(RigOptions { budgets, ..options }, Rc::default());
+    rig.steps(1);
+    rig.save("good");
+    let gate = rig.store.gate.try_lock().unwrap();
+    let stuck = capture(&rig, "stuck", SaveKind::Durable).unwrap();
+    rig.steps(1);
+    rig.session.pause().unwrap();
+    let before = rig.session.status();
+    let outstanding = |refused: SessionError| {
+        assert_eq!(
+            (refused.code(), refused.mutation()),
+            (ErrorCode::Busy, MutationCertainty::None)
+        );
+        assert!(
+            matches!(&refused, SessionError::SaveOutstanding { checkpoint_id, .. } if *checkpoint_id == id("stuck")),
+            "{refused}"
+        );
+    };
+    let reset = ResetRequest {
+        episode_id: id("ep2"),
+        epoch: None,
+    };
+    outstanding(block_on(rig.session.reset(reset)).unwrap_err());
+    let back = SeekRequest {
+        boundary: 1,
+        epoch: None,
+    };
+    match block_on(rig.session.seek(back, &|_| {}, &SeekCancel::default())).unwrap_err() {
+        SeekError::Session(refused) => outstanding(refused),
+        other => panic!("{other}"),
+    }
+    assert_eq!(rig.session.status(), before);
+    rig.fail();
+    let failed = rig.session.status();
+    outstanding(block_on(rig.session.restore(RestoreRequest::default())).unwrap_err());
+    assert_eq!(rig.session.status(), failed);
+    // The store answers again, and everything goes on.
+    drop(gate);
+    assert!(block_on(rig.session.outcome(&stuck, None)).is_committed());
+    let report = block_on(rig.session.restore(RestoreRequest::default())).unwrap();
+    assert_eq!(report.checkpoint_id, id("stuck"));
 }
