@@ -57,7 +57,7 @@ pub enum RunError {
         count: usize,
     },
     /// The session could not go on from a checkpoint.
-    #[error("{} cannot be resumed from: {source}", folder.display())]
+    #[error("{} cannot be resumed from: {source}{}", folder.display(), advice(source))]
     NotResumed {
         /// The store's folder.
         folder: PathBuf,
@@ -137,6 +137,16 @@ impl RunError {
             Self::NotResumed { source, .. } => Some(source),
             _ => None,
         }
+    }
+}
+
+/// What to do where there is something to do.
+fn advice(error: &SessionError) -> &'static str {
+    match error {
+        SessionError::Select {
+            source: SelectError::Empty,
+        } => "; without --resume a session begins in it",
+        _ => "",
     }
 }
 
