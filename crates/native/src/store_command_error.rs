@@ -1,5 +1,7 @@
 //! [`StoreCommandError`]: why a command on a store failed.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 use wellwritten_envelope::EnvelopeRule;
 use wellwritten_native::FolderError;
@@ -29,6 +31,13 @@ pub enum StoreCommandError {
     /// An envelope was not imported.
     #[error(transparent)]
     Import(#[from] ImportError),
+    /// An export into the folder of a store, where files are its own: the next opening would take it for a leftover, and a
+    /// name that is taken is a generation's.
+    #[error("{}: is in the folder of a store; export to another", path.display())]
+    OutputInStore {
+        /// The file that was to be written.
+        path: PathBuf,
+    },
     /// The file to be imported could not be read, or the file to be exported not written.
     #[error(transparent)]
     File(Box<CommandError>),
@@ -45,9 +54,8 @@ impl StoreCommandError {
     pub fn exit_status(&self) -> ExitStatus {
         match self.code() {
             "damaged" | "manifest-unreadable" | "not-sound" => ExitStatus::NotSound,
-            "no-such-generation" | "id-used" | "other-session" | "too-many-pinned" => {
-                ExitStatus::Usage
-            }
+            "no-such-generation" | "id-used" | "other-session" | "too-many-pinned"
+            | "output-in-store" => ExitStatus::Usage,
             _ => match self {
                 Self::File(error) => error.exit_status(),
                 _ => ExitStatus::Io,
@@ -59,6 +67,7 @@ impl StoreCommandError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Folder(_) => "open",
+            Self::OutputInStore { .. } => "output-in-store",
             Self::Store(error) => store_code(error),
             Self::Read(error) => match error {
                 ReadError::Damaged { .. } => "damaged",

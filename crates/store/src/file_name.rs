@@ -38,11 +38,11 @@ pub fn is_plain(name: &str) -> bool {
         && name.len() <= LONGEST
 }
 
-/// Whether `name` is a temporary of a store. What is neither that nor a generation is someone else's, and
-/// is never removed.
+/// Whether `name` is one of the temporaries of a store. What is neither that nor a generation is someone else's, and
+/// is never removed, whatever it begins with.
 #[must_use]
 pub fn is_temporary(name: &str) -> bool {
-    name.starts_with('~')
+    [GENERATION_TEMPORARY, MANIFEST_TEMPORARY].contains(&name)
 }
 
 /// The checkpoint id whose generation `name` would be, if it is such a name.

@@ -147,6 +147,9 @@ pub enum ManifestFault {
         /// The id it names.
         checkpoint_id: Id,
     },
+    /// There are generations, and none of them is where what is committed next goes on from.
+    #[error("it has generations and no highWater")]
+    NoHighWater,
     /// A session resumed from a generation that is not in the timeline.
     #[error("its resumedFrom {checkpoint_id} is not in its timeline")]
     ResumedFrom {
@@ -164,6 +167,14 @@ pub enum ManifestFault {
         "its pinned ids are not sorted, not of its generations, or more than {PINNED_GENERATIONS}"
     )]
     Pinned,
+    /// A generation's epoch would be given out again.
+    #[error("its epochs do not know epoch {epoch} of generation {checkpoint_id}")]
+    EpochUnknown {
+        /// The generation.
+        checkpoint_id: Id,
+        /// Its epoch.
+        epoch: Id,
+    },
     /// The epoch history is not in the form in which it is written.
     #[error("its epochs are not sorted stems with ordinals")]
     Epochs,
@@ -323,6 +334,9 @@ impl StoreManifest {
                 checkpoint_id: id.clone(),
             });
         }
+        if self.high_water.is_none() && !self.generations.is_empty() {
+            return Err(ManifestFault::NoHighWater);
+        }
         self.require_lines()?;
         let sorted = self.unlisted.windows(2).all(|pair| pair[0] < pair[1]);
         if !sorted || self.unlisted.len() > UNLISTED_IDS {
@@ -333,10 +347,20 @@ impl StoreManifest {
         if !sorted || !listed || self.pinned.len() > PINNED_GENERATIONS {
             return Err(ManifestFault::Pinned);
         }
-        if self.epochs.is_well_formed() {
-            Ok(())
-        } else {
-            Err(ManifestFault::Epochs)
+        self.require_epochs()
+    }
+
+    fn require_epochs(&self) -> Result<(), ManifestFault> {
+        if !self.epochs.is_well_formed() {
+            return Err(ManifestFault::Epochs);
+        }
+        let mut generations = self.generations.iter();
+        match generations.find(|generation| !self.epochs.is_used(&generation.epoch)) {
+            Some(unknown) => Err(ManifestFault::EpochUnknown {
+                checkpoint_id: unknown.checkpoint_id.clone(),
+                epoch: unknown.epoch.clone(),
+            }),
+            None => Ok(()),
         }
     }
 

@@ -1,6 +1,9 @@
 //! `wellwritten store export`: a generation as a file of its own.
 
+use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
 use futures::executor::block_on;
 use serde::Serialize;
@@ -12,7 +15,7 @@ use crate::arguments::ExportArguments;
 use crate::console::Console;
 use crate::exit_status::ExitStatus;
 use crate::file_name::FileName;
-use crate::new_file::NewFile;
+use crate::new_file::{NewFile, folder_of};
 use crate::publication::publish_all;
 use crate::readable_bytes::readable_bytes;
 use crate::store_command_error::StoreCommandError;
@@ -49,6 +52,7 @@ fn export(
     } else {
         arguments.output.clone()
     };
+    require_outside(&arguments.dir, &target)?;
     // Before anything long is done, so that a name that is taken is noticed now.
     let mut file = NewFile::create(&target, arguments.force)?;
     let bytes = read(arguments)?;
@@ -64,6 +68,21 @@ fn export(
     report.output = Some(target.as_path().into());
     report.byte_length = Some(U64(byte_length));
     Ok(())
+}
+
+/// Refuses a target beside the store's own files, by whatever path.
+fn require_outside(store: &Path, target: &Path) -> Result<(), StoreCommandError> {
+    let identity = |folder: &Path| {
+        let metadata = fs::metadata(folder).ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    match (identity(store), identity(folder_of(target))) {
+        (Some(store), Some(folder)) if store == folder => Err(StoreCommandError::OutputInStore {
+            path: target.to_owned(),
+        }),
+        // What is wrong with either is said when it is used.
+        _ => Ok(()),
+    }
 }
 
 /// The generation, checked by every rule.

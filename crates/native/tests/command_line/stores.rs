@@ -226,6 +226,29 @@ fn a_generation_goes_out_and_into_another_store_byte_for_byte() {
     );
 }
 
+/// There the next opening would remove it as a leftover, and a name that is taken is a generation's, or the list's.
+#[test]
+fn nothing_is_exported_into_the_store_itself() {
+    let folder = Folder::new();
+    let dir = three(&folder);
+    let linked = folder.file("linked").to_str().unwrap().to_owned();
+    std::os::unix::fs::symlink(&dir, &linked).unwrap();
+    for output in [
+        format!("{dir}/copy.flysess"),
+        format!("{dir}/ckpt-e1-5.flysess"),
+        format!("{dir}/manifest.json"),
+        format!("{linked}/copy.flysess"),
+        dir.clone(),
+    ] {
+        let arguments = ["export", &dir, "ckpt-e1-4", "--force", "--output", &output];
+        let (exit, report) = store_json(&arguments);
+        assert_eq!((exit, error_code(&report)), (2, "output-in-store"));
+        assert_eq!(report["output"], Value::Null, "{output}");
+    }
+    assert_eq!(store(&["verify", &dir]).exit, 0);
+    assert!(!folder.file("store/copy.flysess").exists());
+}
+
 #[test]
 fn pruning_drops_the_oldest_and_nothing_that_is_pinned() {
     let folder = Folder::new();
@@ -255,6 +278,7 @@ fn leftovers_of_a_commit_that_did_not_finish_are_removed_and_said() {
     fs::write(format!("{dir}/~generation"), b"half").unwrap();
     fs::write(format!("{dir}/ckpt-e1-9.flysess"), b"never listed").unwrap();
     fs::write(format!("{dir}/notes.txt"), b"a person's").unwrap();
+    fs::write(format!("{dir}/~notes"), b"a person's").unwrap();
     let (_, listed) = store_json(&["ls", &dir]);
     assert_eq!(ids(&listed).len(), 3, "looking removes nothing");
     assert!(folder.file("store/~generation").exists());
@@ -269,7 +293,13 @@ fn leftovers_of_a_commit_that_did_not_finish_are_removed_and_said() {
             "removed a leftover, ~generation: 4 bytes",
         ]
     );
-    assert_eq!(fs::read(format!("{dir}/notes.txt")).unwrap(), b"a person's");
+    for name in ["notes.txt", "~notes"] {
+        assert_eq!(
+            fs::read(format!("{dir}/{name}")).unwrap(),
+            b"a person's",
+            "{name}"
+        );
+    }
 }
 
 #[test]

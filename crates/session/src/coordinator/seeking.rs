@@ -161,14 +161,15 @@ impl Coordinator {
 
     /// Checkpoints that other coordinators took on this timeline: those of an epoch that are no later than one that is known
     /// to be of it, since an epoch is one uninterrupted stretch. Of a coordinator that just came up, it is the timeline of
-    /// the store's latest.
+    /// the store's latest. What the store has beside its timeline may be of another run under the same names: an import.
     fn remember_lineage(&self, list: &GenerationList) {
         let mut state = self.state.borrow_mut();
         let state = &mut *state;
         let of_episode = || {
             list.generations.iter().filter(|one| {
-                (&one.info.session_id, &one.info.episode_id)
-                    == (&self.session_id, &state.episode_id)
+                !one.abandoned
+                    && (&one.info.session_id, &one.info.episode_id)
+                        == (&self.session_id, &state.episode_id)
             })
         };
         if state.machine.phase() == Phase::Starting

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use futures::executor::block_on;
 use wellwritten_counter::SPARK;
@@ -412,6 +413,26 @@ fn the_checkpoints_of_another_run_are_none_of_this_one() {
     rig.steps(2);
     assert_eq!(seek(&rig.session, 7).unwrap().repeated, 1);
     assert!(seek(&rig.session, 4).is_err());
+}
+
+/// A checkpoint that was imported can be of the same session, episode and epoch, and all the same of another run.
+#[test]
+fn the_checkpoints_of_a_run_that_was_imported_are_none_of_this_one() {
+    let other = Rig::ready_with(keeping(9), Rc::default());
+    other.session.admit(&id("fly-a"), &id(SPARK), 9.0).unwrap();
+    other.steps(3);
+    other.save("other-3");
+    let bytes = block_on(other.store.client().read(&id("other-3"))).unwrap();
+
+    let rig = seven();
+    let straight = behaviours(&rig.session);
+    assert_ne!(behaviours(&other.session), straight[..3], "it is another");
+    block_on(rig.store.client().import(Arc::new(bytes))).unwrap();
+    let report = seek(&rig.session, 3).unwrap();
+    let restored = report.restored.map(|restored| restored.checkpoint_id);
+    assert_eq!((restored, report.repeated), (Some(id("at-2")), 1));
+    assert_eq!(seek(&rig.session, 7).unwrap().repeated, 4);
+    assert_eq!(behaviours(&rig.session), straight);
 }
 
 /// The end of an episode is a boundary like others: it can be left, and come back to.

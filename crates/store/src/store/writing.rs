@@ -33,7 +33,10 @@ impl<M: StoreMedium> Store<M> {
             self.durable = true;
         }
         let removal = self.remove_leftovers().await;
-        let limit = self.config.keep_generations + LEFTOVERS_WAITING;
+        let limit = self
+            .config
+            .keep_generations
+            .saturating_add(LEFTOVERS_WAITING);
         match removal {
             Err(source) if self.leftovers.len() > limit => Err(CommitError::LeftoversRemain {
                 count: self.leftovers.len(),

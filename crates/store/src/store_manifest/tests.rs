@@ -120,6 +120,24 @@ fn every_flipped_bit_and_every_cut_is_refused() {
     assert!(StoreManifest::decode(&longer).is_err());
 }
 
+/// Nothing would be gone on from though generations are listed, or an epoch's name would be given out again.
+#[test]
+fn what_goes_on_from_where_and_which_epochs_were_is_said_of_every_generation() {
+    let fault = |change: fn(&mut Value)| StoreManifest::decode(&forged(change)).unwrap_err();
+    assert_eq!(
+        fault(|value| value["highWater"] = Value::Null),
+        ManifestFault::NoHighWater
+    );
+    let no_epochs = |value: &mut Value| value["epochs"] = json!([]);
+    let too_low = |value: &mut Value| value["epochs"][0]["lastOrdinal"] = json!("0");
+    for change in [no_epochs as fn(&mut Value), too_low] {
+        assert!(matches!(
+            fault(change),
+            ManifestFault::EpochUnknown { epoch, .. } if epoch == id("e1")
+        ));
+    }
+}
+
 #[test]
 fn a_digest_that_fits_does_not_excuse_a_broken_rule() {
     let fault = |change: fn(&mut Value)| StoreManifest::decode(&forged(change)).unwrap_err();
@@ -177,9 +195,8 @@ fn a_digest_that_fits_does_not_excuse_a_broken_rule() {
         };
         assert!(expected, "lines {index}: {fault}");
     }
-    let resumed: [fn(&mut Value); 3] = [
+    let resumed: [fn(&mut Value); 2] = [
         |value| value["resumedFrom"] = json!("a"),
-        |value| value["highWater"] = Value::Null,
         |value| value["continues"] = json!(["b.x", "c-1"]),
     ];
     for (index, change) in resumed.into_iter().enumerate() {

@@ -349,7 +349,9 @@ fn opening_removes_leftovers_and_says_so_and_touches_nothing_else() {
     for leftover in ["~generation", "~manifest", "orphan.flysess"] {
         medium.tamper(leftover, Some(vec![1, 2, 3]));
     }
-    medium.tamper("readme.txt", Some(vec![4]));
+    for foreign in ["readme.txt", "~notes", "~", "~generation.txt"] {
+        medium.tamper(foreign, Some(vec![4]));
+    }
     medium.tamper("a.flysess", None);
     medium.refuse_removal("~manifest");
     let (store, report) = open(&medium, 3).unwrap();
@@ -366,7 +368,39 @@ fn opening_removes_leftovers_and_says_so_and_touches_nothing_else() {
     drop(store);
     assert_eq!(
         medium.files().keys().collect::<Vec<_>>(),
-        ["b.flysess", "manifest.json", "readme.txt", "~manifest"]
+        [
+            "b.flysess",
+            "manifest.json",
+            "readme.txt",
+            "~",
+            "~generation.txt",
+            "~manifest",
+            "~notes"
+        ]
+    );
+}
+
+/// However many are to be kept, and however few leftovers that leaves room for in a number.
+#[test]
+fn a_store_may_keep_as_many_as_there_are_numbers() {
+    let medium = SimulatedMedium::new();
+    let mut store = store_with(&medium, usize::MAX, &["a", "b"]);
+    assert_eq!(listing(&store), ["b", "a"]);
+    // What a leftover that stays is counted against.
+    medium.tamper("~generation", Some(vec![1]));
+    medium.refuse_removal("~generation");
+    drop(store);
+    store = open(&medium, usize::MAX).unwrap().0;
+    let error = commit(&mut store, "c").unwrap_err();
+    assert!(
+        matches!(
+            error,
+            CommitError::Medium {
+                step: CommitStep::WriteGeneration,
+                ..
+            }
+        ),
+        "{error}"
     );
 }
 

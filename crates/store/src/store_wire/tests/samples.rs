@@ -174,12 +174,17 @@ impl Samples for ManifestFault {
             Self::HighWater {
                 checkpoint_id: checkpoint_id(),
             },
+            Self::NoHighWater,
             Self::ResumedFrom {
                 checkpoint_id: checkpoint_id(),
             },
             Self::Continues,
             Self::Unlisted,
             Self::Pinned,
+            Self::EpochUnknown {
+                checkpoint_id: checkpoint_id(),
+                epoch: id("e1"),
+            },
             Self::Epochs,
         ]
     }
