@@ -22,7 +22,8 @@ pub struct Selection {
     pub checkpoint_id: Option<Id>,
     /// What the generation must be of.
     pub filter: GenerationFilter,
-    /// Whether an older generation may stand in for a damaged newest one. Has no effect on a named one.
+    /// Whether an older generation may stand in for a damaged newest one. Has no effect on a named one, nor on one that
+    /// the medium cannot read ([`Damage::Unreadable`]): that may be whole.
     pub fallback: bool,
 }
 

@@ -269,7 +269,9 @@ impl<M: StoreMedium> StoreReader<M> {
                 Err(damage) => damage,
             };
             let checkpoint_id = generation.checkpoint_id.clone();
-            if !fallback {
+            // What cannot be read now may be whole, and going on from an older one would abandon it.
+            let may_be_whole = matches!(damage, Damage::Unreadable { .. });
+            if !fallback || may_be_whole {
                 return Err(SelectError::Damaged {
                     checkpoint_id,
                     damage,

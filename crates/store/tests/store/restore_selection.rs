@@ -6,14 +6,34 @@ use futures::executor::block_on;
 use wellwritten_envelope::Digest;
 use wellwritten_store::testing::{Fault, SampleGeneration, SimulatedMedium};
 use wellwritten_store::{
-    CommitError, DamageKind, GenerationFilter, Mismatch, RecordField, SelectError, Selection,
-    Store, compatibility_digest, file_name,
+    CommitError, Damage, DamageKind, GenerationFilter, Mismatch, RecordField, SelectError,
+    Selection, Store, compatibility_digest, file_name,
 };
 
 fn damage(medium: &SimulatedMedium, file: &str) {
     let mut bytes = medium.files()[file].to_vec();
     bytes[100] ^= 1;
     medium.tamper(file, Some(bytes));
+}
+
+#[test]
+fn what_cannot_be_read_now_is_not_passed_over() {
+    let medium = SimulatedMedium::new();
+    let store = store_with(&medium, 3, &["a", "b", "c"]);
+    let fallback = Selection {
+        fallback: true,
+        ..Selection::default()
+    };
+    medium.inject(medium.operations().len(), Fault::Fails(io_error()));
+    let unreadable = SelectError::Damaged {
+        checkpoint_id: id("c"),
+        damage: Damage::Unreadable { source: io_error() },
+        older: Some(id("b")),
+    };
+    assert_eq!(block_on(store.select(&fallback)), Err(unreadable));
+    // A moment later it is read, and is what was committed last.
+    let selected = block_on(store.select(&fallback)).unwrap();
+    assert_eq!(selected.generation.checkpoint_id, id("c"));
 }
 
 #[test]
