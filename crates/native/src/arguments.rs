@@ -195,9 +195,11 @@ pub struct RunArguments {
     /// --checkpoint-every says
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
-    /// Go on from the newest whole checkpoint of the store that fits, under an epoch never used before
-    #[arg(long, requires = "store")]
-    pub resume: bool,
+    /// Go on from the newest whole checkpoint of the store that fits, or from one that is named, under an epoch never
+    /// used before
+    #[arg(long, value_name = "CHECKPOINT", requires = "store", value_parser = parse_id, num_args = 0..=1, require_equals = true)]
+    #[expect(clippy::option_option, reason = "absent, without a name, with one")]
+    pub resume: Option<Option<Id>>,
     /// Save a checkpoint at every boundary that N divides; each is told when it is durable
     #[arg(long, value_name = "N", requires = "store")]
     pub checkpoint_every: Option<NonZeroU64>,

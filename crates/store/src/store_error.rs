@@ -37,7 +37,7 @@ pub enum StoreError {
     #[error(
         "the store manifest `manifest.json` cannot be used: {fault}. Nothing was changed. Put back a copy \
          of `manifest.json`, or move this store's folder away to begin an empty one; its `.flysess` files \
-         stay whole and can be imported one by one"
+         stay whole and can be imported into another store, the newest first: the rest are restored by name"
     )]
     ManifestUnreadable {
         /// The rule it breaks.

@@ -11,7 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::LocalSet;
 use wellwritten_native::{Launcher, TokioClock};
 use wellwritten_session::{
-    CallBudgets, Coordinator, Host, RestoreRequest, SessionError, TraceSink, WriterConfig,
+    CallBudgets, Coordinator, Host, Id, RestoreRequest, SessionError, TraceSink, WriterConfig,
 };
 
 use super::counter_launch;
@@ -164,8 +164,11 @@ impl Live<'_> {
         let sink = self.trace.map(|trace| trace.clone() as Rc<dyn TraceSink>);
         session.set_trace_sink(sink);
         self.launcher.watch(&session);
-        match self.store.filter(|_| self.arguments.resume) {
-            Some(store) => self.resume(&session, store, console, came).await?,
+        match self.store.zip(self.arguments.resume.as_ref()) {
+            Some((store, from)) => {
+                let from = from.clone();
+                self.resume(&session, store, from, console, came).await?;
+            }
             None => {
                 session.bootstrap().await.map_err(RunError::NotStarted)?;
             }
@@ -173,15 +176,17 @@ impl Live<'_> {
         Ok(session)
     }
 
-    /// Goes on from the newest whole checkpoint that fits.
+    /// Goes on from the checkpoint that is named, or from the newest whole one that fits.
     async fn resume(
         &self,
         session: &Coordinator,
         store: &RunStore,
+        checkpoint_id: Option<Id>,
         console: &Console,
         came: &mut Came,
     ) -> Result<(), RunError> {
         let request = RestoreRequest {
+            checkpoint_id,
             fallback: true,
             ..RestoreRequest::default()
         };

@@ -69,7 +69,7 @@ impl RunStore {
             Ok(list) => list.generations.len(),
             Err(error) => return Err(failed(OpenStoreError::Looking(error))),
         };
-        if count > 0 && !arguments.resume {
+        if count > 0 && arguments.resume.is_none() {
             return Err(RunError::StoreNotEmpty {
                 folder: folder.clone(),
                 count,

@@ -150,8 +150,20 @@ fn what_does_not_fit_is_refused_by_name_and_changes_nothing() {
         (2, "not-resumed"),
         "{report:#}"
     );
+    let (exit, report) = session_json(&["--store", &dir, "--resume=ckpt-e1-3", "--steps", "1"]);
+    assert_eq!(
+        (exit, error_code(&report)),
+        (2, "not-resumed"),
+        "it was rotated out: {report:#}"
+    );
     let empty = folder.file("empty");
     let empty = empty.to_str().unwrap();
+    let answer = session(&["--store", empty, "--resume", "--steps", "1"]);
+    assert!(
+        answer.stderr.contains("without --resume a session begins"),
+        "{}",
+        answer.stderr
+    );
     let (exit, report) = session_json(&["--store", empty, "--resume", "--steps", "1"]);
     assert_eq!((exit, error_code(&report)), (2, "nothing-to-resume"));
     let (_, after) = store_json(&["ls", &dir]);
@@ -165,6 +177,24 @@ fn what_does_not_fit_is_refused_by_name_and_changes_nothing() {
         &["--steps", "1", "--until", "1"],
     ] {
         assert_eq!(session(wrong).exit, 2, "{wrong:?}");
+    }
+}
+
+#[test]
+fn a_session_goes_on_from_the_checkpoint_that_is_named() {
+    let folder = Folder::new();
+    let dir = three(&folder);
+    let answer = session(&["--store", &dir, "--resume=ckpt-e1-4", "--until", "6"]);
+    assert_eq!(answer.exit, 0, "{}", answer.stderr);
+    let first = answer.stdout.lines().next().unwrap();
+    assert_eq!(
+        first,
+        "resumed ckpt-e1-4: boundary 4 of epoch e1 goes on as epoch e2"
+    );
+    let (_, report) = store_json(&["ls", &dir]);
+    assert_eq!(report["resumedFrom"], "ckpt-e1-4");
+    for wrong in ["--resume=", "--resume=Not-An-Id"] {
+        assert_eq!(session(&["--store", &dir, wrong, "--steps", "1"]).exit, 2);
     }
 }
 
