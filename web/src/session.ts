@@ -65,7 +65,7 @@ export interface TaintRange {
 
 /** How to seek. */
 export interface SeekOptions {
-  /** Stops it at the next committed boundary. */
+  /** Stops it at a committed boundary, within some ten milliseconds. */
   signal?: AbortSignal;
   /** Told at every boundary it passes. */
   onProgress?: (progress: SeekProgress) => void;
@@ -171,7 +171,10 @@ export class Session extends TypedEventTarget<SessionEvents> {
     return this.#call("status");
   }
 
-  /** Leaves `Starting` with a fresh run, when the store already held generations of this session. */
+  /**
+   * Leaves `Starting` with a fresh run, when the store already held generations of this session; the newest of them is pinned,
+   * so that it stays.
+   */
   begin(): Promise<SessionStatus> {
     return this.#call("begin");
   }
@@ -264,7 +267,7 @@ export class Session extends TypedEventTarget<SessionEvents> {
     }
   }
 
-  /** The boundaries that `seek` can go to. */
+  /** What is recorded of the run; `seek` goes to any boundary of it that does not lie before the oldest checkpoint. */
   recorded(): Promise<RecordedSpan> {
     return this.#call("recorded");
   }

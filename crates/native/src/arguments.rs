@@ -200,6 +200,9 @@ pub struct RunArguments {
     #[arg(long, value_name = "CHECKPOINT", requires = "store", value_parser = parse_id, num_args = 0..=1, require_equals = true)]
     #[expect(clippy::option_option, reason = "absent, without a name, with one")]
     pub resume: Option<Option<Id>>,
+    /// With --resume: begin where the store holds no checkpoint yet, so that one command can be given again and again
+    #[arg(long, requires = "resume")]
+    pub or_begin: bool,
     /// Save a checkpoint at every boundary that N divides; each is told when it is durable
     #[arg(long, value_name = "N", requires = "store")]
     pub checkpoint_every: Option<NonZeroU64>,

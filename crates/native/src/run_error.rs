@@ -56,6 +56,17 @@ pub enum RunError {
         /// How many.
         count: usize,
     },
+    /// There are checkpoints and no list of them: a new session would begin among them as if there were none.
+    #[error(
+        "{} holds {count} checkpoints, but not their list, manifest.json: put back a copy of it, or \
+         `wellwritten store import` them into another folder, the newest first", folder.display()
+    )]
+    StoreWithoutList {
+        /// The store's folder.
+        folder: PathBuf,
+        /// How many.
+        count: usize,
+    },
     /// The session could not go on from a checkpoint.
     #[error("{} cannot be resumed from: {source}{}", folder.display(), advice(source))]
     NotResumed {
@@ -88,7 +99,7 @@ impl RunError {
     pub fn exit_status(&self) -> ExitStatus {
         match self {
             Self::DirectElsewhere { .. } | Self::StoreNotEmpty { .. } => ExitStatus::Usage,
-            Self::Failed(_) => ExitStatus::NotSound,
+            Self::StoreWithoutList { .. } | Self::Failed(_) => ExitStatus::NotSound,
             Self::Store {
                 source: OpenStoreError::Store(error),
                 ..
@@ -115,6 +126,7 @@ impl RunError {
                 _ => "open",
             },
             Self::StoreNotEmpty { .. } => "store-not-empty",
+            Self::StoreWithoutList { .. } => "store-without-list",
             Self::NotResumed { source, .. } => match &**source {
                 SessionError::Select {
                     source: SelectError::Empty,
@@ -145,7 +157,7 @@ fn advice(error: &SessionError) -> &'static str {
     match error {
         SessionError::Select {
             source: SelectError::Empty,
-        } => "; without --resume a session begins in it",
+        } => "; without --resume, or with --or-begin too, a session begins in it",
         _ => "",
     }
 }

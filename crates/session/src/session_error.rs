@@ -243,7 +243,7 @@ pub enum SessionError {
     },
     /// A participant cannot be reached, so that nobody can be restored.
     #[error(
-        "{participant} cannot be restored ({reason}); build it anew first, with `replaceParticipant()` or \
+        "{participant} cannot be restored ({reason}); build everyone anew first, with \
          `replaceParticipants()`"
     )]
     Gone {

@@ -235,7 +235,7 @@ pub fn unsigned(what: &str, value: BigInt) -> WebResult<u64> {
         WebError::new(
             WellwrittenErrorCode::InvalidArgument,
             format!(
-                "{what} is {}; it must be from 0 to 2^64 - 1",
+                "{what} is {}; it must be a bigint from 0 to 2^64 - 1",
                 String::from(value.to_string(10).unwrap_or_default())
             ),
         )

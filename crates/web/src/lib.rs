@@ -20,7 +20,7 @@
     reason = "exports are called from JavaScript, which ignores must_use"
 )]
 #![cfg_attr(
-    any(feature = "page", feature = "session", feature = "store"),
+    any(feature = "page", feature = "session"),
     expect(
         clippy::needless_pass_by_value,
         reason = "wasm-bindgen passes strings and values owned"

@@ -153,8 +153,14 @@ impl SessionHost {
     }
 
     /// Starts a fresh run in a session that waits to be told whether to resume.
+    ///
+    /// What could have been resumed is pinned: otherwise the third checkpoint of the new run would drop it.
     pub async fn begin(&self) -> WebResult<()> {
         let _turn = self.turn.lock().await;
+        let left = self.resumable.borrow().clone();
+        if let Some(left) = left {
+            self.store.set_pinned(&left.checkpoint_id, true).await?;
+        }
         self.coordinator.bootstrap().await?;
         self.resumable.take();
         Ok(())

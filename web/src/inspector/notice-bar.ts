@@ -50,7 +50,7 @@ export class NoticeBar extends ModelElement {
     return html`<div class="bar choice" role="region" aria-label="How to begin" data-testid="resume-choice">
       <span class="text">
         <span class="happened">This browser already holds this session.</span>
-        Its newest generation is ${resumable.checkpointId}. Nothing runs until you choose; a new run keeps what is stored.
+        Its newest generation is ${resumable.checkpointId}. Nothing runs until you choose; a new run keeps it, pinned.
       </span>
       <button class="primary" data-testid="resume-latest" ?disabled=${busy} @click=${() => this.#restore()}>
         Resume from boundary ${formatCount(BigInt(resumable.boundary))} (epoch ${resumable.epoch})

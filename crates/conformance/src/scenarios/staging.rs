@@ -5,10 +5,11 @@ use std::rc::Rc;
 use futures::future::{Either, join, select};
 use wellwritten_counter::{Fault, FaultKind, FaultPoint, WORLD};
 use wellwritten_session::{
-    ErrorCode, MutationCertainty, Phase, PhaseKind, RestoreRequest, SessionError,
+    Call, ErrorCode, MutationCertainty, Phase, PhaseKind, Request, RequestId, RestoreRequest,
+    SessionError,
 };
 
-use crate::play::{Play, Setup, id};
+use crate::play::{MS, Play, Setup, id};
 use crate::scenario_failure::{holds, refused, same};
 use crate::{ScenarioFailure, Stage, Tamper, Verdict};
 
@@ -213,12 +214,28 @@ pub(super) async fn whoever_is_killed_in_the_middle_of_a_restore_is_named_and_no
 }
 
 /// Whoever is gone before anybody staged taints nobody, and is named with what to do.
+/// Whether it answers.
+async fn is_there(play: &Play, worker: &str) -> Result<bool, ScenarioFailure> {
+    let question = Request {
+        request_id: RequestId(0),
+        scope: None,
+        call: Call::Status {},
+    };
+    Ok(play.route(worker)?.call(&question).await.is_ok())
+}
+
 pub(super) async fn whoever_is_not_there_is_named_before_anyone_stages(
     stage: Rc<dyn Stage>,
 ) -> Verdict {
     for victim in EVERYONE {
         let play = failed(&stage, Setup::default().hasty()).await?;
         play.kill(victim);
+        // Where it lives elsewhere it may have the time for an answer still.
+        let mut patience = 1_000;
+        while patience > 0 && is_there(&play, victim).await? {
+            patience -= 1;
+            play.stage.clock().sleep_ns(MS).await;
+        }
         let _ = play.tap.drain();
         let Err(error) = play.session.restore(to("good", "e2")).await else {
             return Err(ScenarioFailure::new("a refusal", play.session.phase()));

@@ -164,7 +164,9 @@ impl Live<'_> {
         let sink = self.trace.map(|trace| trace.clone() as Rc<dyn TraceSink>);
         session.set_trace_sink(sink);
         self.launcher.watch(&session);
-        match self.store.zip(self.arguments.resume.as_ref()) {
+        let begins = |store: &&RunStore| self.arguments.or_begin && store.is_empty();
+        let goes_on = self.store.filter(|store| !begins(store));
+        match goes_on.zip(self.arguments.resume.as_ref()) {
             Some((store, from)) => {
                 let from = from.clone();
                 self.resume(&session, store, from, console, came).await?;

@@ -28,6 +28,7 @@ const LETTING_GO: Duration = Duration::from_secs(5);
 /// Where a run saves its checkpoints, and how often.
 pub struct RunStore {
     folder: PathBuf,
+    is_empty: bool,
     client: StoreClient,
     end: StoreThreadEnd,
     every: Option<NonZeroU64>,
@@ -65,10 +66,17 @@ impl RunStore {
         } = opened.map_err(failed)?;
         tell_opening(&report, &mut console.clone());
         came.opened = Some(report);
-        let count = match client.generations().await {
-            Ok(list) => list.generations.len(),
+        let list = match client.generations().await {
+            Ok(list) => list,
             Err(error) => return Err(failed(OpenStoreError::Looking(error))),
         };
+        let (count, unlisted) = (list.generations.len(), list.unlisted.len());
+        if count == 0 && unlisted > 0 {
+            return Err(RunError::StoreWithoutList {
+                folder: folder.clone(),
+                count: unlisted,
+            });
+        }
         if count > 0 && arguments.resume.is_none() {
             return Err(RunError::StoreNotEmpty {
                 folder: folder.clone(),
@@ -77,6 +85,7 @@ impl RunStore {
         }
         Ok(Some(Self {
             folder: folder.clone(),
+            is_empty: count == 0,
             client,
             end,
             every: arguments.checkpoint_every,
@@ -107,6 +116,11 @@ impl RunStore {
             folder: self.folder.clone(),
             source: Box::new(source),
         }
+    }
+
+    /// Whether it held no checkpoint when it was opened.
+    pub const fn is_empty(&self) -> bool {
+        self.is_empty
     }
 
     /// The session stands at a boundary that is saved.

@@ -160,7 +160,9 @@ fn what_does_not_fit_is_refused_by_name_and_changes_nothing() {
     let empty = empty.to_str().unwrap();
     let answer = session(&["--store", empty, "--resume", "--steps", "1"]);
     assert!(
-        answer.stderr.contains("without --resume a session begins"),
+        answer
+            .stderr
+            .contains("without --resume, or with --or-begin too, a session begins"),
         "{}",
         answer.stderr
     );
@@ -193,6 +195,32 @@ fn a_session_goes_on_from_the_checkpoint_that_is_named() {
     );
     let (_, report) = store_json(&["ls", &dir]);
     assert_eq!(report["resumedFrom"], "ckpt-e1-4");
+    // One command for the first time and for every later one.
+    let again = folder.file("again").to_str().unwrap().to_owned();
+    for (until, told) in [("2", "saved ckpt-e1-2"), ("4", "resumed ckpt-e1-2")] {
+        let answer = session(&[
+            "--store",
+            &again,
+            "--resume",
+            "--or-begin",
+            "--until",
+            until,
+        ]);
+        assert_eq!(answer.exit, 0, "{}", answer.stderr);
+        assert!(answer.stdout.starts_with(told), "{}", answer.stdout);
+    }
+    assert_eq!(
+        session(&["--store", &again, "--or-begin", "--steps", "1"]).exit,
+        2
+    );
+    // Without its list a store is not taken for an empty one.
+    fs::remove_file(format!("{again}/manifest.json")).unwrap();
+    for more in [&["--resume"][..], &["--resume", "--or-begin"], &[]] {
+        let mut arguments = vec!["--store", &again, "--steps", "1"];
+        arguments.extend(more);
+        let (exit, report) = session_json(&arguments);
+        assert_eq!((exit, error_code(&report)), (1, "store-without-list"));
+    }
     for wrong in ["--resume=", "--resume=Not-An-Id"] {
         assert_eq!(session(&["--store", &dir, wrong, "--steps", "1"]).exit, 2);
     }
