@@ -152,3 +152,22 @@ test("a seek that is stopped stands paused at a committed boundary, and goes on 
   );
   await value(session, "close");
 });
+
+test("a new run over a store keeps the checkpoint that could have been resumed", async () => {
+  const options = { sessionId: "begun-anew", composition: "counter", resume: "ask" };
+  const first = await openSession(page, options);
+  await value(first, "step", 5);
+  const { checkpointId } = await value(first, "checkpoint");
+  await value(first, "close");
+  const second = await openSession(page, options);
+  assert.equal((await value(second, "status")).resumable.checkpointId, checkpointId);
+  await value(second, "begin");
+  for (let save = 0; save < 5; save += 1) {
+    await value(second, "step");
+    await value(second, "checkpoint");
+  }
+  const kept = (await value(second, "generations")).find((it) => it.checkpointId === checkpointId);
+  assert.equal(kept?.pinned, true);
+  assert.equal((await value(second, "verify", checkpointId)).damage, null);
+  await value(second, "close");
+});

@@ -159,7 +159,8 @@ impl SessionHost {
         let _turn = self.turn.lock().await;
         let left = self.resumable.borrow().clone();
         if let Some(left) = left {
-            self.store.set_pinned(&left.checkpoint_id, true).await?;
+            let store = self.store();
+            store.set_pinned(&left.checkpoint_id, true).await?;
         }
         self.coordinator.bootstrap().await?;
         self.resumable.take();
