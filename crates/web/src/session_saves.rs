@@ -108,11 +108,8 @@ impl SessionHost {
         let ended = self.coordinator.close_saves(self.closing_ns).await?;
         let mut outcomes = self.unheard.take();
         for outcome in ended.into_iter().filter(is_lost) {
-            let known = outcomes.iter();
-            if !known
-                .into_iter()
-                .any(|one| one.checkpoint_id() == outcome.checkpoint_id())
-            {
+            let mut known = outcomes.iter().map(SaveOutcome::checkpoint_id);
+            if !known.any(|one| one == outcome.checkpoint_id()) {
                 outcomes.push(outcome);
             }
         }
